@@ -1,0 +1,125 @@
+"""A few child processes, started when first needed, killed when their job ends, replaced when they die."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import msgspec
+
+from bpc_worker import log
+from bpc_worker.frames import HEADER, LARGEST_FRAME, ChildAnswer, ChildCall, ChildFailure, frame
+from bpc_worker.handler_api import (
+    ChildTask,
+    Code,
+    JobError,
+    Permanent,
+    Request,
+    Response,
+    Retryable,
+)
+
+_log = log.get("children")
+_ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": os.defpath}  # nothing of ours: no DSN, no key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildLimits:
+    processes: int = 2
+    memory_mb: int = 1024
+    cpu_seconds: int = 300
+
+
+class Children:
+    """Lives in the handlers' event loop."""
+
+    def __init__(self, limits: ChildLimits) -> None:
+        self._limits = limits
+        self._free = asyncio.Semaphore(limits.processes)
+        self._idle: list[Process] = []
+        self._all: set[Process] = set()
+
+    async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
+        call = ChildCall(task.name, msgspec.msgpack.encode(request))
+        async with self._child() as process:
+            answer = await _ask(process, call)
+        if answer.error is not None:
+            raise _raised(answer.error)
+        return msgspec.msgpack.decode(answer.body or b"", type=task.response)
+
+    @asynccontextmanager
+    async def _child(self) -> AsyncIterator[Process]:
+        async with self._free:
+            process = self._take_idle() or await self._start()
+            try:
+                yield process
+            except BaseException:  # cancelled in the middle, or died: what it would still say is worthless
+                self._kill(process)
+                raise
+            self._idle.append(process)
+
+    def _take_idle(self) -> Process | None:
+        while self._idle:
+            process = self._idle.pop()
+            if process.returncode is None:
+                return process
+            self._all.discard(process)
+        return None
+
+    async def _start(self) -> Process:
+        limits = self._limits
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-m", "bpc_worker.child",
+            str(os.getpid()), str(limits.memory_mb), str(limits.cpu_seconds),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=_ENVIRONMENT,
+            start_new_session=True,
+        )  # fmt: skip
+        self._all.add(process)
+        return process
+
+    def _kill(self, process: Process) -> None:
+        self._all.discard(process)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        for process in tuple(self._all):
+            self._kill(process)
+        self._idle.clear()
+
+
+async def _ask(process: Process, call: ChildCall) -> ChildAnswer:
+    assert process.stdin is not None  # noqa: S101 - both were asked for as pipes
+    assert process.stdout is not None  # noqa: S101
+    try:
+        process.stdin.write(frame(call))
+        await process.stdin.drain()
+        (length,) = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
+        if length > LARGEST_FRAME:
+            raise Retryable(Code.CHILD_DIED, f"the child's answer of {length} bytes is too large")
+        return msgspec.msgpack.decode(await process.stdout.readexactly(length), type=ChildAnswer)
+    except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError) as error:
+        code = await process.wait()
+        raise Retryable(Code.CHILD_DIED, f"the child process ended ({_how(code)})") from error
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    hint = ", out of CPU time" if -code == signal.SIGXCPU else ""
+    return f"signal {signal.Signals(-code).name}{hint}"
+
+
+def _raised(error: ChildFailure) -> JobError:
+    family = Retryable if error.retryable else Permanent
+    detail = None
+    if error.detail is not None:
+        detail = {key: msgspec.msgpack.decode(value) for key, value in error.detail.items()}
+    return family(error.code, error.message, detail=detail)

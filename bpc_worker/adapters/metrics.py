@@ -1,0 +1,121 @@
+"""The worker's Prometheus metrics: bounded labels, no ids."""
+
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+MOST_LABEL_VALUES = 50
+_WAIT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+
+
+class BoundedLabel:
+    """The first fifty values as they are, all later ones as `other`."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def __call__(self, value: str) -> str:
+        if value in self._seen:
+            return value
+        if len(self._seen) >= MOST_LABEL_VALUES:
+            return "other"
+        self._seen.add(value)
+        return value
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._type = BoundedLabel()
+        self._queue = BoundedLabel()
+        job = ("queue", "type")
+        self._acquired = self._counter("jobs_acquired", "Jobs claimed", job)
+        self._completed = self._counter("jobs_completed", "Attempts settled", (*job, "status"))
+        self._failed = self._counter("jobs_failed", "Attempts that failed", (*job, "reason"))
+        self._retried = self._counter("jobs_retried", "Attempts to be tried again", job)
+        self._dead = self._counter("jobs_dead_letter", "Jobs given up", job)
+        self._duration = self._histogram("job_duration_seconds", "Claim to settled", job)
+        self._wait = self._histogram("job_wait_seconds", "Due to claimed", job, _WAIT_BUCKETS)
+        self._produced = self._counter("jobs_produced", "Jobs queued by this process", job)
+        self._wakeups = self._counter("wakeups", "Reasons to look for work", ("source",))
+        self._looks = self._counter("looks", "Claim statements sent", ())
+        self._triggers = self._counter("trigger_messages", "AMQP messages heard", ())
+        self._renewals = self._counter("lease_renewals", "Leases renewed", ())
+        self._lost = self._counter("leases_lost", "Claims that became somebody else's", ())
+        self._reaped = self._counter("reaper_jobs_moved", "Expired leases", ("action", "table"))
+        self._scan = self._histogram("reaper_scan_duration_seconds", "One reaper pass", ("table",))
+        self._broker = self._gauge("broker_connected", "1 while the AMQP consumer is there")
+        self._slots = self._gauge("worker_slots_in_use", "Jobs running in this process")
+        self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
+        for counter in (self._looks, self._triggers, self._renewals, self._lost):
+            counter.inc(0)  # present from the start
+
+    def _counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
+        return Counter(f"bpc_{name}", text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(f"bpc_{name}", text, registry=self.registry)
+
+    def _histogram(
+        self,
+        name: str,
+        text: str,
+        labels: tuple[str, ...],
+        buckets: tuple[float, ...] = Histogram.DEFAULT_BUCKETS,
+    ) -> Histogram:
+        return Histogram(f"bpc_{name}", text, labels, registry=self.registry, buckets=buckets)
+
+    def _job(self, queue: str, job_type: str) -> Mapping[str, str]:
+        return {"queue": self._queue(queue), "type": self._type(job_type)}
+
+    def looked(self) -> None:
+        self._looks.inc()
+
+    def acquired(self, queue: str, job_type: str, *, waited: float) -> None:
+        labels = self._job(queue, job_type)
+        self._acquired.labels(**labels).inc()
+        self._wait.labels(**labels).observe(max(0.0, waited))
+
+    def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None:
+        labels = self._job(queue, job_type)
+        self._completed.labels(**labels, status=status).inc()
+        self._duration.labels(**labels).observe(seconds)
+        if status == "DEAD_LETTER":
+            self._dead.labels(**labels).inc()
+
+    def retried(self, queue: str, job_type: str) -> None:
+        self._retried.labels(**self._job(queue, job_type)).inc()
+
+    def failed(self, queue: str, job_type: str, *, reason: str) -> None:
+        self._failed.labels(**self._job(queue, job_type), reason=reason).inc()
+
+    def produced(self, queue: str, job_type: str) -> None:
+        self._produced.labels(**self._job(queue, job_type)).inc()
+
+    def woken(self, source: str) -> None:
+        self._wakeups.labels(source=source).inc()
+
+    def triggered(self) -> None:
+        self._triggers.inc()
+
+    def renewed(self, count: int) -> None:
+        self._renewals.inc(count)
+
+    def lease_lost(self) -> None:
+        self._lost.inc()
+
+    def reaped(self, action: str) -> None:
+        self._reaped.labels(action=action, table="jobs").inc()
+
+    def scanned(self, seconds: float) -> None:
+        self._scan.labels(table="jobs").observe(seconds)
+
+    def broker(self, *, connected: bool) -> None:
+        self._broker.set(connected)
+
+    def slots(self, in_use: int) -> None:
+        self._slots.set(in_use)
+
+    def text(self, *, dropped_log_keys: int) -> bytes:
+        self._dropped_keys.set(dropped_log_keys)
+        return generate_latest(self.registry)

@@ -1,0 +1,52 @@
+"""SQLSTATE -> which family of error it is. Classified by class, not by a list of codes."""
+
+import psycopg
+
+from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, SchemaMismatch, Unavailable
+
+_INFRASTRUCTURE = ("08", "57P0", "25006", "53300", "58030")
+_RUN_AGAIN = ("40001", "40P01", "55P03")
+_RETRYABLE = ("53", "57014")
+_PERMANENT = ("22", "23")
+_OUR_OWN_MISTAKE = ("42",)
+
+
+class RunAgain(Retryable):
+    """The transaction met another one; the same transaction can be run again at once."""
+
+    def __init__(self, sqlstate: str, message: str) -> None:
+        super().__init__(Code.DB_UNAVAILABLE, message, detail={"sqlstate": sqlstate})
+
+
+def translate(error: psycopg.Error) -> JobError:
+    """Only the primary message is kept: details and contexts may quote stored values."""
+    state = error.sqlstate
+    if state is None:
+        return _without_an_answer(error)
+    message = f"{error.diag.message_primary or type(error).__name__} (SQLSTATE {state})"
+    if state.startswith(_RUN_AGAIN):
+        return RunAgain(state, message)
+    if state.startswith(_INFRASTRUCTURE):
+        return Unavailable(Code.DB_UNAVAILABLE, message, detail={"sqlstate": state})
+    if state.startswith(_PERMANENT):
+        return Permanent(Code.VALIDATION_ERROR, message, detail={"sqlstate": state})
+    if state.startswith(_OUR_OWN_MISTAKE):
+        return SchemaMismatch(message)
+    if state.startswith(_RETRYABLE):
+        return Retryable(Code.DB_UNAVAILABLE, message, detail={"sqlstate": state})
+    return Retryable(Code.INTERNAL_ERROR, message, detail={"sqlstate": state})
+
+
+def _without_an_answer(error: psycopg.Error) -> JobError:
+    """Errors that the server did not send: a lost connection, or a value the driver cannot send."""
+    match error:
+        case psycopg.DataError():
+            return Permanent(Code.VALIDATION_ERROR, _first_line(error))
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return Unavailable(Code.DB_UNAVAILABLE, f"no database: {_first_line(error)}")
+        case _:
+            return Retryable(Code.INTERNAL_ERROR, _first_line(error))
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

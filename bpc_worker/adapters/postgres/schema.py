@@ -1,0 +1,20 @@
+"""Which migrations the database has."""
+
+from bpc_worker.adapters.migrate import Applied
+from bpc_worker.adapters.postgres.link import Dsn, Link
+from bpc_worker.adapters.sql_files import query
+from bpc_worker.jobs.errors import SchemaMismatch
+
+
+async def applied_migrations(dsn: Dsn) -> list[Applied]:
+    """In order; none at all when the database was never migrated."""
+    link = Link(dsn)
+    try:
+        rows = await link.run(query("schema/applied"), timeout=dsn.connect_timeout)
+    except SchemaMismatch:  # not even the ledger is there
+        return []
+    finally:
+        link.drop()
+    return [
+        Applied(str(row["version"]), str(row["checksum"]), bool(row["former_release_works"])) for row in rows
+    ]

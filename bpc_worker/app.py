@@ -1,0 +1,240 @@
+"""Composition root: the only module that knows every concrete class."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bpc_worker import __version__, log
+from bpc_worker.adapters import ids
+from bpc_worker.adapters.amqp import Broker, TriggerListener
+from bpc_worker.adapters.children import ChildLimits, Children
+from bpc_worker.adapters.http import ProbeServer
+from bpc_worker.adapters.metrics import Metrics
+from bpc_worker.adapters.migrate import known, schema_problem
+from bpc_worker.adapters.postgres.jobs import PostgresJobs, QueueSettings, TypeDefaults
+from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.adapters.postgres.schema import applied_migrations
+from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
+from bpc_worker.config import Settings
+from bpc_worker.context import Equipment
+from bpc_worker.engine import Engine
+from bpc_worker.handler_loop import HandlerLoop
+from bpc_worker.health import Health
+from bpc_worker.jobs.backoff import Backoff
+from bpc_worker.jobs.model import Claim, Settleable
+from bpc_worker.jobs.settlement import Settlement, settlement
+from bpc_worker.lease import LeaseKeeper, LeaseTiming
+from bpc_worker.reaper import Reaper
+from bpc_worker.registry import Registry
+from bpc_worker.runner import Pace, Parts, Runner
+from bpc_worker.settler import Settler
+from bpc_worker.wake import Wake
+
+_log = log.get("app")
+
+
+class PortTakenError(Exception):
+    """Somebody else listens where the probes should."""
+
+
+def dsn(settings: Settings, url: str) -> Dsn:
+    lease = settings.jobs.lease_seconds
+    return Dsn(
+        url=url,
+        application_name=f"bpc-worker {settings.worker.id}",
+        connect_timeout=call_timeout(settings),
+        statement_timeout=settings.database.statement_timeout_seconds,
+        lock_timeout=min(5.0, lease / 4),
+        idle_in_transaction_timeout=lease / 2,
+        prepared_statements=settings.database.prepared_statements,
+    )
+
+
+def call_timeout(settings: Settings) -> float:
+    """How long the engine waits for one answer: several tries must fit into a lease."""
+    return max(2.0, min(5.0, settings.jobs.lease_seconds / 6))
+
+
+def queue_settings(settings: Settings, registry: Registry) -> QueueSettings:
+    return QueueSettings(
+        owner=settings.worker.id,
+        types=tuple(sorted(registry)),
+        queues=settings.worker.queues,
+        lease_seconds=settings.jobs.lease_seconds,
+        call_timeout=call_timeout(settings),
+        backoff=backoff(settings),
+        max_attempts_default=settings.jobs.max_attempts_default,
+        type_defaults={
+            name: TypeDefaults(priority=spec.priority, max_attempts=spec.max_attempts)
+            for name, spec in registry.items()
+        },
+    )
+
+
+def backoff(settings: Settings) -> Backoff:
+    return Backoff(base=settings.jobs.backoff_base, cap=settings.jobs.backoff_max)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What this process is for."""
+
+    works: bool = True
+    reaps: bool = True
+    until_empty: bool = False
+
+
+async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
+    """Run a worker until it is told to stop; its exit code."""
+    metrics = Metrics()
+    wake = Wake()
+    health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
+    store = PostgresJobs(dsn(settings, url), queue_settings(settings, registry))
+    keeper = LeaseKeeper(
+        store,
+        LeaseTiming(
+            lease_seconds=settings.jobs.lease_seconds,
+            renew_seconds=settings.jobs.lease_renew_seconds,
+        ),
+        dice=ids.dice,
+        on_renewed=metrics.renewed,
+        on_database=health.note_database,
+    )
+    listener = _listener(settings, wake, health, metrics) if plan.works else None
+    handlers = HandlerLoop()
+    equipment, close_handlers = _equipment(settings, registry, url)
+    runner = None
+    if plan.works:
+        parts = Parts(
+            store=store,
+            keeper=keeper,
+            settler=Settler(store, equipment.settlement, on_database=health.note_database),
+            handlers=handlers,
+            registry=registry,
+            equipment=equipment,
+            wake=wake,
+            health=health,
+            metrics=metrics,
+            tell_others=listener.publish if listener is not None else _nobody,
+        )
+        runner = Runner(parts, _pace(settings))
+    reaper = Reaper(
+        store,
+        health,
+        metrics,
+        interval_seconds=settings.reaper.interval_seconds,
+        spread=ids.spread,
+    )
+    engine = Engine(
+        health=health,
+        store=store,
+        handlers=handlers,
+        wake=wake,
+        runner=runner,
+        duties=(
+            *((keeper.keep, keeper.fence) if plan.works else ()),
+            *((reaper.run,) if plan.reaps else ()),
+            *((listener.run,) if listener is not None else ()),
+        ),
+        schema_problem=lambda: _schema_problem(settings, url),
+        grace_seconds=settings.worker.shutdown_grace_seconds,
+        close_handlers=close_handlers,
+    )
+    probes = ProbeServer(
+        live=lambda: health.live(
+            lambda: handlers.ticked_at, in_time=runner is not None and runner.inside_time_outs
+        ),
+        ready=health.ready,
+        metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
+    )
+    return await _with_probes(settings, plan, probes, engine, store)
+
+
+async def _with_probes(
+    settings: Settings, plan: Plan, probes: ProbeServer, engine: Engine, store: PostgresJobs
+) -> int:
+    if not plan.until_empty:
+        host, wanted = settings.http.host, settings.http.port
+        try:
+            port = await probes.start(host, wanted)
+        except OSError as error:
+            raise PortTakenError(
+                f"cannot listen on {host}:{wanted}: {error.strerror}; "
+                "set BPC_HTTP_PORT to a free port, or to 0 for any"
+            ) from error
+        _log.info("started", worker_id=settings.worker.id, version=__version__, port=port)
+    try:
+        code = await engine.run(until_empty=plan.until_empty)
+        _log.info("stopped", count=code)
+        return code
+    finally:
+        store.close()
+        await probes.stop()
+
+
+def _listener(settings: Settings, wake: Wake, health: Health, metrics: Metrics) -> TriggerListener | None:
+    if not settings.queue.enabled or settings.queue.url is None:
+        return None
+
+    def heard() -> None:
+        metrics.triggered()
+        wake.ring("amqp")
+
+    def state(connected: bool) -> None:  # noqa: FBT001 - a callback with one fact
+        health.broker_connected = connected
+        metrics.broker(connected=connected)
+
+    return TriggerListener(broker(settings, settings.queue.url), on_trigger=heard, on_state=state)
+
+
+def broker(settings: Settings, url: str) -> Broker:
+    return Broker(url=url, exchange=settings.queue.exchange, routing_key=settings.queue.routing_key)
+
+
+def _equipment(settings: Settings, registry: Registry, url: str) -> tuple[Equipment, Callable[[], None]]:
+    pool = LinkPool(dsn(settings, url), settings.database.handler_connections)
+    children = Children(
+        ChildLimits(
+            processes=settings.worker.processes,
+            memory_mb=settings.worker.child_memory_mb,
+            cpu_seconds=round(settings.worker.child_cpu_seconds),
+        )
+    )
+    curve = backoff(settings)
+
+    def settle(claim: Claim, outcome: Settleable) -> Settlement:
+        return settlement(claim, outcome, backoff=curve, dice=ids.dice())
+
+    def close() -> None:
+        children.close()
+        pool.close()
+
+    equipment = Equipment(
+        database=Transactions(pool, queue_settings(settings, registry), timeout=call_timeout(settings)),
+        children=children,
+        commands=settings.commands,
+        settlement=settle,
+    )
+    return equipment, close
+
+
+def _pace(settings: Settings) -> Pace:
+    return Pace(
+        slots=settings.worker.concurrency,
+        poll_seconds=settings.jobs.poll_interval_ms / 1000,
+        job_timeout_seconds=settings.worker.job_timeout_seconds,
+        suspect_check_seconds=settings.jobs.lease_seconds / 4,
+        spread=ids.spread,
+    )
+
+
+async def _schema_problem(settings: Settings, url: str) -> str | None:
+    return schema_problem(await applied_migrations(dsn(settings, url)), known())
+
+
+def _nobody() -> None:
+    """Without a broker there is nobody to tell: the others poll."""
+
+
+def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
+    return asyncio.run(serve(settings, registry, url, plan))

@@ -1,0 +1,84 @@
+"""The process that does CPU-heavy or hostile work, without secrets: `python -I -m bpc_worker.child`."""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from importlib import import_module
+from typing import BinaryIO
+
+import msgspec
+
+from bpc_worker.frames import ChildAnswer, ChildCall, ChildFailure, frame, read_frame
+from bpc_worker.handler_api import ChildTask, Code, JobError
+
+_PR_SET_PDEATHSIG = 1
+_MEGABYTE = 1024 * 1024
+
+
+def main() -> None:
+    parent, memory_mb, cpu_seconds = (int(word) for word in sys.argv[1:4])
+    _die_with(parent)
+    _limit(memory_mb, cpu_seconds)
+    calls = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # a print() in a task must not get between the answers
+    serve(calls, answers)
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before we asked
+        os._exit(1)
+
+
+def _limit(memory_mb: int, cpu_seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold customers' documents
+    resource.setrlimit(resource.RLIMIT_AS, (memory_mb * _MEGABYTE,) * 2)
+    # The limit counts the whole life of a child, so it also bounds how long one is reused.
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds,) * 2)
+
+
+def serve(calls: BinaryIO, answers: BinaryIO) -> None:
+    while (body := read_frame(calls)) is not None:
+        answers.write(frame(answer(body)))
+
+
+def answer(body: bytes) -> ChildAnswer:
+    """The answer to one call; whatever goes wrong becomes an error with a code."""
+    try:
+        call = msgspec.msgpack.decode(body, type=ChildCall)
+        task = find_task(call.task)
+        request = msgspec.msgpack.decode(call.body, type=task.request)
+        return ChildAnswer(body=msgspec.msgpack.encode(task.run(request)))
+    except JobError as error:
+        return ChildAnswer(error=_failure(error))
+    except MemoryError:
+        return _failed(Code.CHILD_DIED, "out of memory")
+    except Exception as error:  # noqa: BLE001 - a bug in a task must not cost the child
+        return _failed(Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+
+
+def find_task(name: str) -> ChildTask[msgspec.Struct, msgspec.Struct]:
+    module, _, attribute = name.partition(":")
+    task = getattr(import_module(module), attribute, None)
+    if not isinstance(task, ChildTask) or task.name != name:
+        raise LookupError(f"{name} is not a ChildTask of that name")
+    return task
+
+
+def _failure(error: JobError) -> ChildFailure:
+    detail = None
+    if error.detail is not None:
+        detail = {key: msgspec.Raw(msgspec.msgpack.encode(value)) for key, value in error.detail.items()}
+    return ChildFailure(error.code, error.message, error.retryable, detail)
+
+
+def _failed(code: str, message: str) -> ChildAnswer:
+    return ChildAnswer(error=ChildFailure(code, message, retryable=True))
+
+
+if __name__ == "__main__":
+    main()

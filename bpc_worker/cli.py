@@ -1,0 +1,347 @@
+"""The command line: parse arguments, call what does the work, say what went wrong and what to do."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from bpc_worker import __version__
+
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from bpc_worker.config import Settings
+    from bpc_worker.registry import Registry
+
+EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_UNREACHABLE = 1, 2, 3, 69
+
+_EXIT_CODES = """\b
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no database.
+"""
+
+
+def fail(code: int, *lines: str) -> NoReturn:
+    for line in lines:
+        click.echo(f"bpc-worker: {line}", err=True)
+    raise SystemExit(code)
+
+
+@click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="bpc-worker")
+def main() -> None:
+    """Signed battery passports from suppliers' documents, as background jobs that are never lost."""
+
+
+def _config_option(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option("--config", "config_path", metavar="FILE", help="YAML file with settings.")(command)
+
+
+def settings_from(config_path: str | None, **flags: object) -> "Settings":
+    from bpc_worker import config, log
+
+    given = {name.replace("__", "."): value for name, value in flags.items() if value is not None}
+    try:
+        settings = config.load(
+            env=os.environ,
+            flags=given,
+            config_path=config_path,
+            default_worker_id=f"{socket.gethostname()}-{os.getpid()}",
+        )
+    except config.ConfigError as error:
+        fail(EXIT_USAGE, "the configuration is not valid:", *(f"  {problem}" for problem in error.problems))
+    log.configure(level=settings.log.level, fmt=settings.log.format)
+    for hint in settings.hints:
+        click.echo(f"bpc-worker: {hint}", err=True)
+    return settings
+
+
+@contextmanager
+def database_url(settings: "Settings") -> Iterator[str]:
+    """The configured database, or the embedded one, migrated, for as long as the block lasts."""
+    if settings.database.url is not None:
+        yield settings.database.url
+        return
+    from bpc_worker.adapters import embedded_postgres
+    from bpc_worker.adapters.migrate import migrate
+
+    try:
+        embedded = embedded_postgres.start(settings.data_dir)
+    except embedded_postgres.EmbeddedPostgresError as error:
+        fail(EXIT_FAILED, str(error))
+    try:
+        click.echo(embedded.notice, err=True)
+        migrate(embedded.url)
+        yield embedded.url
+    finally:
+        embedded.release()
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Errors of the work inside, as words and an exit code."""
+    from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
+
+    exits = {Code.NOT_FOUND: EXIT_NOT_FOUND, Code.VALIDATION_ERROR: EXIT_USAGE}
+    try:
+        yield
+    except SchemaMismatch as error:
+        fail(EXIT_FAILED, f"the schema does not fit: {error.message}", "run `bpc-worker migrate`")
+    except Unavailable as error:
+        fail(EXIT_UNREACHABLE, error.message, "check BPC_DATABASE_URL, and that the server runs")
+    except JobError as error:
+        fail(exits.get(Code(error.code), EXIT_FAILED), str(error))
+
+
+def _handlers() -> "Registry":
+    from bpc_worker import registry
+
+    try:
+        return registry.load()
+    except registry.RegistryError as error:
+        fail(EXIT_USAGE, "the installed handlers cannot be used:", *(f"  {line}" for line in error.problems))
+
+
+def migrate_now(url: str) -> list[str]:
+    import psycopg
+
+    from bpc_worker.adapters.migrate import migrate
+    from bpc_worker.jobs.errors import Permanent
+    from bpc_worker.log import redact
+
+    try:
+        return migrate(url, tell=lambda version: click.echo(f"applying {version}", err=True))
+    except Permanent as error:
+        fail(EXIT_FAILED, error.message)
+    except psycopg.errors.InsufficientPrivilege as error:
+        fail(
+            EXIT_FAILED,
+            f"the login may not migrate: {error.diag.message_primary}",
+            "migrate as a login with CREATEROLE that owns the database (BPC_MIGRATE_DATABASE_URL),",
+            "or let an administrator create the roles of sql/migrations/0001_roles.sql first",
+        )
+    except psycopg.OperationalError as error:
+        fail(EXIT_UNREACHABLE, f"no database: {redact(str(error).splitlines()[0])}")
+
+
+@main.command()
+@click.option("--role", type=click.Choice(["worker", "reaper", "all"]), default="all", show_default=True)
+@click.option("--migrate", "with_migrations", is_flag=True, help="Bring the schema up to date first.")
+@click.option("--concurrency", type=int, help="Jobs at a time (worker.concurrency).")
+@_config_option
+def run(role: str, *, with_migrations: bool, concurrency: int | None, config_path: str | None) -> None:
+    r"""Run a worker until SIGTERM.
+
+    \b
+    Example: BPC_DATABASE_URL=postgresql://… BPC_QUEUE_URL=amqp://… bpc-worker run
+    """
+    settings = settings_from(config_path, worker__concurrency=concurrency)
+    _serve(settings, role=role, with_migrations=with_migrations, until_empty=False)
+
+
+@main.command()
+@_config_option
+def once(config_path: str | None) -> None:
+    r"""Run everything that is due now, then exit.
+
+    \b
+    Example: bpc-worker once
+    """
+    _serve(settings_from(config_path), role="worker", with_migrations=False, until_empty=True)
+
+
+def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empty: bool) -> NoReturn:
+    from bpc_worker import app
+    from bpc_worker.engine import SchemaRefusedError
+
+    handlers = _handlers()
+    plan = app.Plan(works=role != "reaper", reaps=role != "worker", until_empty=until_empty)
+    with database_url(settings) as url:
+        if with_migrations:
+            migrate_now(settings.database.migrate_url or url)
+        try:
+            code = app.run(settings, handlers, url, plan)
+        except SchemaRefusedError as error:
+            fail(EXIT_USAGE, str(error))
+        except app.PortTakenError as error:
+            fail(EXIT_FAILED, str(error))
+    raise SystemExit(code)
+
+
+@main.command()
+@_config_option
+def migrate(config_path: str | None) -> None:
+    r"""Bring the database schema up to date.
+
+    \b
+    Example: BPC_MIGRATE_DATABASE_URL=postgresql://owner@… bpc-worker migrate
+    """
+    settings = settings_from(config_path)
+    with database_url(settings) as url:
+        applied = migrate_now(settings.database.migrate_url or url)
+    click.echo(f"{len(applied)} migrations applied" if applied else "the schema is up to date")
+
+
+@main.group()
+def tenant() -> None:
+    """Tenants: whose jobs they are."""
+
+
+@tenant.command("add")
+@click.argument("name")
+@_config_option
+def tenant_add(name: str, config_path: str | None) -> None:
+    r"""Add a tenant and print its id; the same name again is the same tenant.
+
+    \b
+    Example: bpc-worker tenant add acme
+    """
+    from bpc_worker import owner
+
+    settings = settings_from(config_path)
+    with database_url(settings) as url, explained():
+        tenant_id, added = asyncio.run(owner.add_tenant(settings, url, name))
+    click.echo(tenant_id)
+    click.echo(f"tenant {name!r} {'added' if added else 'was there already'}", err=True)
+
+
+@main.command()
+@click.argument("job_type")
+@click.option("--tenant", "tenant_name", required=True, help="Id or name of the tenant.")
+@click.option("--payload", default="{}", help="JSON, @FILE, or - for standard input.")
+@click.option("--queue", help="Queue name; default: default.")
+@click.option("--priority", help="0..3, or critical, high, normal, low.")
+@click.option("--delay", type=click.FloatRange(0, 31_536_000), default=0.0, help="Seconds from now.")
+@click.option("--key", help="Idempotency key: the same key again is the same job.")
+@click.option("--max-attempts", type=click.IntRange(1, 1_000_000))
+@_config_option
+def enqueue(  # noqa: PLR0913 - one argument per option
+    job_type: str,
+    *,
+    tenant_name: str,
+    payload: str,
+    queue: str | None,
+    priority: str | None,
+    delay: float,
+    key: str | None,
+    max_attempts: int | None,
+    config_path: str | None,
+) -> None:
+    r"""Queue a job, wake the workers and print its id.
+
+    \b
+    Example: bpc-worker enqueue RUN_COMMAND --tenant acme --payload '{"command": "hello"}'
+    """
+    from bpc_worker import owner
+    from bpc_worker.jobs.model import NewJob
+
+    settings, registry = settings_from(config_path), _handlers()
+    with explained():
+        job = NewJob(
+            type=job_type,
+            payload=owner.payload_for(registry, job_type, _payload_text(payload)),
+            queue=queue,
+            priority=owner.priority_from(priority),
+            delay_seconds=delay,
+            idempotency_key=key,
+            max_attempts=max_attempts,
+        )
+    with database_url(settings) as url, explained():
+        done = asyncio.run(owner.enqueue(settings, registry, url, tenant=tenant_name, job=job))
+    click.echo(done.job_id)
+    if not done.added:
+        click.echo("the idempotency key was there already: nothing was added", err=True)
+    if done.not_told is not None:
+        click.echo(f"the trigger was not published ({done.not_told}): polling finds the job", err=True)
+
+
+def _payload_text(given: str) -> str:
+    if given == "-":
+        return str(click.get_text_stream("stdin").read())
+    if given.startswith("@"):
+        try:
+            with open(given[1:], encoding="utf-8") as file:  # noqa: PTH123 - "@FILE" is not a Path yet
+                return file.read()
+        except (OSError, UnicodeError) as error:
+            fail(EXIT_USAGE, f"--payload {given}: {error}")
+    return given
+
+
+@main.command()
+@click.option("--ready", is_flag=True, help="Ask whether it is ready, not only whether it lives.")
+@_config_option
+def health(*, ready: bool, config_path: str | None) -> None:
+    r"""Ask the worker on this machine how it is; exit code 0 when well.
+
+    \b
+    Example: bpc-worker health --ready
+    """
+    import http.client
+
+    settings = settings_from(config_path)
+    host = "127.0.0.1" if settings.http.host in {"0.0.0.0", "::"} else settings.http.host  # noqa: S104
+    connection = http.client.HTTPConnection(host, settings.http.port, timeout=2)
+    try:
+        connection.request("GET", "/v1/health/ready" if ready else "/v1/health/live")
+        answer = connection.getresponse()
+        click.echo(answer.read().decode())
+    except OSError as error:
+        fail(EXIT_FAILED, f"no worker answers at {host}:{settings.http.port}: {error}")
+    finally:
+        connection.close()
+    raise SystemExit(0 if answer.status == http.client.OK else EXIT_FAILED)
+
+
+@main.command()
+@_config_option
+def config(config_path: str | None) -> None:
+    r"""Print the effective configuration and where each value comes from; secrets are masked.
+
+    \b
+    Example: bpc-worker config
+    """
+    from bpc_worker.config import describe
+
+    rows = describe(settings_from(config_path))
+    width = max(len(key) for key, _, _ in rows)
+    for key, value, source in rows:
+        click.echo(f"{key:<{width}}  {value or '-':<32}  {source}")
+
+
+@main.command()
+@click.option("--clean", is_flag=True, help="Remove what earlier demos left in the database.")
+@_config_option
+def demo(*, clean: bool, config_path: str | None) -> None:
+    r"""Watch a real worker run real jobs, one of which fails and is retried.
+
+    \b
+    Example: bpc-worker demo
+    """
+    from bpc_worker import demo as show
+
+    settings = settings_from(config_path)
+    with database_url(settings) as url:
+        raise SystemExit(show.clean(url) if clean else show.play(url))
+
+
+@main.group()
+def db() -> None:
+    """The embedded PostgreSQL of development."""
+
+
+@db.command("stop")
+@_config_option
+def db_stop(config_path: str | None) -> None:
+    r"""Stop the embedded PostgreSQL, whoever uses it.
+
+    \b
+    Example: bpc-worker db stop
+    """
+    from bpc_worker.adapters import embedded_postgres
+
+    try:
+        stopped = embedded_postgres.stop(settings_from(config_path).data_dir)
+    except embedded_postgres.EmbeddedPostgresError as error:
+        fail(EXIT_FAILED, str(error))
+    click.echo("stopped" if stopped else "it was not running")

@@ -1,0 +1,12 @@
+"""An external program that RUN_COMMAND may start, as the configuration allows it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    argv: tuple[str, ...]
+    timeout_seconds: float = 60.0
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None

@@ -1,0 +1,107 @@
+"""What a running handler holds in its hands: handler_api.Context, made of real parts."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
+
+import msgspec
+
+from bpc_worker.attempt import clean, encode_result, info
+from bpc_worker.commands import Command
+from bpc_worker.handler_api import (
+    ChildTask,
+    JobInfo,
+    Permanent,
+    Reading,
+    Request,
+    Response,
+    Tx,
+    Write,
+)
+from bpc_worker.jobs.model import Claim, Done, Failed, Settleable, Status
+from bpc_worker.jobs.settlement import Settlement
+from bpc_worker.lease import Holding
+
+_LONGEST_STAGE = 200
+
+
+class Database(Protocol):
+    def reading(self, claim: Claim) -> AbstractAsyncContextManager[Reading]: ...
+
+    async def complete(
+        self, holding: Holding, settlement: Settlement, write: Callable[[Tx], Awaitable[None]]
+    ) -> tuple[Status, int]: ...
+
+
+class Children(Protocol):
+    async def run(self, task: ChildTask[Request, Response], request: Request) -> Response: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """What all handlers of this process share."""
+
+    database: Database
+    children: Children
+    commands: Mapping[str, Command]
+    settlement: Callable[[Claim, Settleable], Settlement]
+
+
+class HandlerContext:
+    def __init__(self, holding: Holding, equipment: Equipment) -> None:
+        self._holding = holding
+        self._equipment = equipment
+        self.settled: Status | None = None
+        self.follow_ups = 0
+
+    @property
+    def job(self) -> JobInfo:
+        claim = self._holding.claim
+        return JobInfo(
+            job_id=claim.job_id,
+            tenant_id=claim.tenant_id,
+            type=claim.type,
+            attempt=claim.attempts,
+            max_attempts=claim.max_attempts,
+            created_at=claim.created_at,
+            correlation_id=claim.correlation_id,
+        )
+
+    @property
+    def commands(self) -> Mapping[str, Command]:
+        return self._equipment.commands
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Reading]:
+        async with self._equipment.database.reading(self._holding.claim) as session:
+            yield session
+
+    async def complete(self, write: Write | None = None, *, result: object = None) -> None:
+        await self._end(Done(encode_result(result)), write or _nothing)
+
+    async def reject(self, write: Write, error: Permanent) -> NoReturn:
+        await self._end(Failed(info(error)), write)
+        raise error
+
+    async def _end(self, outcome: Settleable, write: Write) -> None:
+        if self.settled is not None:
+            raise RuntimeError("this job has already been completed")
+        settlement = self._equipment.settlement(self._holding.claim, outcome)
+        self.settled, self.follow_ups = await self._equipment.database.complete(
+            self._holding, settlement, write
+        )
+
+    def check_lease(self) -> None:
+        self._holding.check()
+
+    async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
+        return await self._equipment.children.run(task, request)
+
+    def stage(self, name: str, **progress: object) -> None:
+        self._holding.stage = clean(name[:_LONGEST_STAGE])
+        self._holding.progress = msgspec.json.encode(progress).decode() if progress else None
+
+
+async def _nothing(_: Tx) -> None:
+    """A completion without rows of its own."""

@@ -1,0 +1,145 @@
+"""Everything a handler author imports; the only compatibility promise towards handlers."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Generic, NoReturn, Protocol, TypeVar
+
+import msgspec
+
+from bpc_worker.commands import Command
+from bpc_worker.jobs.errors import (
+    Code,
+    JobError,
+    LeaseLost,
+    Permanent,
+    Retryable,
+    Snooze,
+    Unavailable,
+)
+from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
+
+__all__ = [
+    "ChildTask",
+    "Code",
+    "Command",
+    "Context",
+    "HandlerSpec",
+    "JobError",
+    "JobId",
+    "JobInfo",
+    "LeaseLost",
+    "NewJob",
+    "Payload",
+    "Permanent",
+    "Priority",
+    "Reading",
+    "Retryable",
+    "Row",
+    "Snooze",
+    "TenantId",
+    "Tx",
+    "Unavailable",
+]
+
+Row = Mapping[str, object]
+
+
+class Payload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of every payload: unknown, missing or ill-typed fields are a permanent error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobInfo:
+    """What a handler may know about its own job."""
+
+    job_id: JobId
+    tenant_id: TenantId
+    type: str
+    attempt: int
+    max_attempts: int
+    created_at: datetime
+    correlation_id: str | None
+
+
+class Reading(Protocol):
+    """A short read-only transaction, limited to the job's tenant."""
+
+    async def query(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        """Run sql/queries/<name>.sql."""
+
+    async def execute(self, sql: str, params: Mapping[str, object] | None = None) -> list[Row]:
+        """Run a statement of the handler's own."""
+
+
+class Tx(Reading, Protocol):
+    """The completing transaction. It may be run several times: database effects only."""
+
+    async def enqueue(self, job: NewJob) -> JobId:
+        """Queue a follow-up job of the same tenant; it exists only if this job succeeds."""
+
+
+Write = Callable[[Tx], Awaitable[None]]
+Request = TypeVar("Request", bound=msgspec.Struct)
+Response = TypeVar("Response", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildTask(Generic[Request, Response]):
+    """Work done by a child process: CPU-heavy or hostile input, no secrets, no database.
+
+    `name` is where the child finds this very object: "package.module:ATTRIBUTE".
+    """
+
+    name: str
+    request: type[Request]
+    response: type[Response]
+    run: Callable[[Request], Response]
+
+
+class Context(Protocol):
+    """What a running handler can do."""
+
+    @property
+    def job(self) -> JobInfo: ...
+
+    @property
+    def commands(self) -> Mapping[str, Command]: ...
+
+    def reading(self) -> AbstractAsyncContextManager[Reading]:
+        """Read preconditions and inputs; keep it short, nothing is computed inside."""
+
+    async def complete(self, write: Write | None = None, *, result: object = None) -> None:
+        """Write rows, follow-up jobs and the job's own SUCCEEDED in one fenced transaction.
+
+        Raises LeaseLost, with everything rolled back, when the job is somebody else's by now.
+        """
+
+    async def reject(self, write: Write, error: Permanent) -> NoReturn:
+        """Like complete, but the job becomes FAILED with `error`."""
+
+    def check_lease(self) -> None:
+        """Raise LeaseLost unless the lease is proven: stands before every effect outside the database."""
+
+    async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
+        """Run a child task; the child is killed when this job ends first."""
+
+    def stage(self, name: str, **progress: object) -> None:
+        """Say where the work stands; it is written with the next renewal of the lease."""
+
+
+P = TypeVar("P", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandlerSpec(Generic[P]):
+    """One job type: what its payload is, what is done with it, and its defaults."""
+
+    job_type: str
+    payload: type[P]
+    handle: Callable[[P, Context], Awaitable[object]]
+    timeout_seconds: float | None = None  # None: worker.job_timeout_seconds
+    max_attempts: int | None = None  # None: jobs.max_attempts_default
+    priority: Priority = Priority.NORMAL
+    child_tasks: tuple[ChildTask[msgspec.Struct, msgspec.Struct], ...] = field(default=())

@@ -1,0 +1,97 @@
+"""The event loop that handlers share, in a thread of its own: one that blocks it starves nobody else."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+_BLOCKED_AFTER = 2.5  # the control loop asks every second
+
+
+class Running(Generic[T]):
+    """A handler at work, seen from the control loop."""
+
+    def __init__(self, handlers: "HandlerLoop", work: Coroutine[object, object, T]) -> None:
+        self._handlers = handlers
+        self._control = asyncio.get_running_loop()
+        self._task: asyncio.Task[T] | None = None
+        self.ended: asyncio.Future[None] = self._control.create_future()
+        handlers.loop.call_soon_threadsafe(self._start, work)
+
+    def _start(self, work: Coroutine[object, object, T]) -> None:
+        self._task = self._handlers.loop.create_task(work)
+        self._task.add_done_callback(self._report)
+
+    def _report(self, _: asyncio.Task[T]) -> None:
+        try:
+            self._control.call_soon_threadsafe(self._mark_ended)
+        except RuntimeError:
+            pass  # the control loop is closed: the process is leaving
+
+    def _mark_ended(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def cancel(self) -> None:
+        self._handlers.loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def result(self) -> T | None:
+        """What it returned, None when it was cancelled. Only after `ended`."""
+        if self._task is None or self._task.cancelled():
+            return None
+        return self._task.result()
+
+    @property
+    def blocks_the_loop(self) -> bool:
+        """Whether the loop is inside this handler's code at this moment."""
+        return self._task is not None and asyncio.current_task(self._handlers.loop) is self._task
+
+
+class HandlerLoop:
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.ticked_at = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="handlers", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def run(self, work: Coroutine[object, object, T]) -> Running[T]:
+        return Running(self, work)
+
+    def tick(self) -> None:
+        """Ask for a sign of life; it comes when the loop is free."""
+        self.loop.call_soon_threadsafe(self._ticked)
+
+    @property
+    def blocked(self) -> bool:
+        """No sign of life for a while: some handler does not give the loop back."""
+        return time.monotonic() - self.ticked_at > _BLOCKED_AFTER
+
+    def _ticked(self) -> None:
+        self.ticked_at = time.monotonic()
+
+    async def call(self, function: Callable[[], None]) -> None:
+        """Run a short function inside the loop."""
+
+        async def wrapped() -> None:
+            function()
+
+        await Running(self, wrapped()).ended
+
+    def stop(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(timeout=1.0)
+        if not self._thread.is_alive():
+            self.loop.close()

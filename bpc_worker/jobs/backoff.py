@@ -1,0 +1,24 @@
+"""How long to wait before a job is tried again."""
+
+from dataclasses import dataclass
+
+_LARGEST_EXPONENT = 30  # beyond any cap, and 60^30 is still a float
+_SNOOZE_CAP_SECONDS = 900.0
+JITTER = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    base: float = 2.0
+    cap: float = 1024.0
+
+    def after(self, attempts: int, *, dice: float) -> float:
+        """Seconds after the given number of attempts; `dice` in [0, 1) adds up to 10 %, never less."""
+        plain: float = min(self.cap, self.base ** min(attempts, _LARGEST_EXPONENT))
+        return plain * (1 + JITTER * dice)
+
+
+def snooze_delay(wanted: float, snoozes: int, *, dice: float) -> float:
+    """At least what was asked for, and growing from snooze to snooze up to 15 minutes."""
+    grown = min(_SNOOZE_CAP_SECONDS, 2.0 ** min(snoozes, _LARGEST_EXPONENT))
+    return max(wanted, grown) * (1 + JITTER * dice)

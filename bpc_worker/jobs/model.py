@@ -1,0 +1,153 @@
+"""The words of the queue: jobs, claims, and the ways an attempt can end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import NewType
+from uuid import UUID
+
+JobId = NewType("JobId", UUID)
+TenantId = NewType("TenantId", UUID)
+LeaseToken = NewType("LeaseToken", UUID)
+
+MAX_SNOOZES = 100
+
+
+class Status(StrEnum):
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    DEAD_LETTER = "DEAD_LETTER"
+
+
+class Priority(IntEnum):
+    CRITICAL = 0
+    HIGH = 1
+    NORMAL = 2
+    LOW = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job to be queued. What is None is filled in from the type's defaults."""
+
+    type: str
+    payload: object = field(default_factory=dict)
+    queue: str | None = None
+    priority: Priority | None = None
+    max_attempts: int | None = None
+    delay_seconds: float = 0.0
+    scheduled_at: datetime | None = None
+    expected_duration_ms: int | None = None
+    idempotency_key: str | None = None
+    correlation_id: str | None = None
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One job in the hands of one worker, once: a later claim of the same job has another token."""
+
+    job_id: JobId
+    lease_token: LeaseToken
+    lease_owner: str
+    tenant_id: TenantId
+    type: str
+    queue: str
+    priority: int
+    payload: str  # still text: one payload that cannot be decoded must not spoil a whole claim
+    attempts: int
+    max_attempts: int
+    snoozes: int
+    scheduled_at: datetime
+    created_at: datetime
+    started_at: datetime
+    spec_hash: bytes | None = None
+    parent_job_id: JobId | None = None
+    correlation_id: str | None = None
+    traceparent: str | None = None
+    suspect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """What is stored of an error."""
+
+    code: str
+    message: str
+    retryable: bool
+    detail: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """It worked. `result` is the JSON text to be stored."""
+
+    result: str | None = None
+    spec_hash: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """It might work later; the attempt counts."""
+
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The same input can never work."""
+
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """Not now; the attempt is given back."""
+
+    error: ErrorInfo
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class InfrastructureAway:
+    """The database or the broker was away while it ran; the attempt is given back."""
+
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The worker stops: due at once, the attempt is given back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Somebody asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The lease is gone: the job is somebody else's, and nothing is written about it."""
+
+
+Settleable = Done | Retry | Failed | Snoozed | InfrastructureAway | Released | Cancelled
+Outcome = Settleable | Lost
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadySettled:
+    """The handler ended its own job, inside its completing transaction."""
+
+    status: Status
+
+
+class Fate(StrEnum):
+    """What became of a claim that a renewal did not find."""
+
+    LOCKED = "locked"  # still ours, somebody holds the row for a moment
+    SETTLED = "settled"  # ended under our own token
+    LOST = "lost"

@@ -1,0 +1,85 @@
+"""What the owner of a pipeline does: add tenants, queue jobs. Raises JobError; prints nothing."""
+
+from dataclasses import dataclass
+from typing import cast
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker import app
+from bpc_worker.adapters.amqp import publish_once
+from bpc_worker.adapters.postgres.jobs import PostgresJobs
+from bpc_worker.adapters.postgres.link import Link
+from bpc_worker.adapters.sql_files import query
+from bpc_worker.attempt import decode
+from bpc_worker.config import Settings
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
+from bpc_worker.registry import Registry
+
+_CALL_SECONDS = 10.0
+_LABELS = {priority.name.lower(): priority for priority in Priority}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    job_id: JobId
+    added: bool
+    not_told: str | None  # why no trigger was published; None when it was, or none is wanted
+
+
+async def add_tenant(settings: Settings, url: str, name: str) -> tuple[TenantId, bool]:
+    """The tenant's id, and whether it is new."""
+    rows = await _run(settings, url, "tenants/add", {"name": name})
+    return TenantId(cast("UUID", rows[0]["tenant_id"])), bool(rows[0]["added"])
+
+
+async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: str, job: NewJob) -> Queued:
+    """Insert, commit, then wake the workers: a failed wake-up is never a lost job."""
+    tenant_id = await _tenant(settings, url, tenant)
+    store = PostgresJobs(app.dsn(settings, url), app.queue_settings(settings, registry))
+    try:
+        done = await store.enqueue(tenant_id, job)
+    finally:
+        store.close()
+    not_told = None
+    if done.added and settings.queue.enabled and settings.queue.url is not None:
+        not_told = await publish_once(app.broker(settings, settings.queue.url))
+    return Queued(job_id=done.job_id, added=done.added, not_told=not_told)
+
+
+async def _tenant(settings: Settings, url: str, wanted: str) -> TenantId:
+    rows = await _run(settings, url, "tenants/find", {"wanted": wanted})
+    if not rows:
+        raise Permanent(Code.NOT_FOUND, f"no tenant {wanted!r}; add it with `bpc-worker tenant add NAME`")
+    return TenantId(cast("UUID", rows[0]["tenant_id"]))
+
+
+async def _run(settings: Settings, url: str, name: str, params: dict[str, object]) -> list[dict[str, object]]:
+    link = Link(app.dsn(settings, url))
+    try:
+        return await link.run(query(name), params, timeout=_CALL_SECONDS)
+    finally:
+        link.drop()
+
+
+def payload_for(registry: Registry, job_type: str, text: str) -> object:
+    """The payload as JSON; checked now when its handler is installed here, else by the worker that has it."""
+    try:
+        value: object = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Permanent(Code.VALIDATION_ERROR, f"the payload is not JSON: {error}") from error
+    if job_type in registry:
+        decode(text, registry[job_type].payload)
+    return value
+
+
+def priority_from(given: str | None) -> Priority | None:
+    """0..3 or a label."""
+    if given is None:
+        return None
+    try:
+        return _LABELS[given.lower()] if given.lower() in _LABELS else Priority(int(given))
+    except ValueError as error:
+        allowed = ", ".join(f"{priority.value} ({label})" for label, priority in _LABELS.items())
+        raise Permanent(Code.VALIDATION_ERROR, f"priority {given!r} is none of {allowed}") from error

@@ -1,0 +1,29 @@
+-- Group roles (NOLOGIN): an administrator grants them to the logins of his choice.
+-- Former release: keeps working.
+-- Roles belong to the whole cluster, so another database may have made them already, or be making them now.
+DO $$
+DECLARE
+  role_name text;
+BEGIN
+  FOREACH role_name IN ARRAY ARRAY['bpc_owner', 'bpc_worker', 'bpc_producer', 'bpc_operator', 'bpc_reader', 'bpc_app']
+  LOOP
+    BEGIN
+      IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN
+        EXECUTE format('CREATE ROLE %I NOLOGIN', role_name);
+      END IF;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN
+      NULL;  -- made by another database's migration between the look and the CREATE
+    END;
+  END LOOP;
+
+  IF NOT pg_has_role(current_user, 'bpc_owner', 'MEMBER') THEN
+    EXECUTE format('GRANT bpc_owner TO %I', current_user);
+  END IF;
+END
+$$;
+
+-- Everything after this file is owned by bpc_owner; PostgreSQL 15 no longer lets everyone create in public.
+GRANT USAGE, CREATE ON SCHEMA public TO bpc_owner;
+GRANT USAGE ON SCHEMA public TO bpc_worker, bpc_producer, bpc_operator, bpc_reader, bpc_app;
+GRANT SELECT, INSERT ON schema_migrations TO bpc_owner;
+GRANT SELECT ON schema_migrations TO bpc_worker, bpc_producer, bpc_operator, bpc_reader, bpc_app;
