@@ -126,8 +126,8 @@ def _rows(connection: psycopg.Connection, job_ids: list[object]) -> list[Row]:
         "SELECT payload ->> 'command', status, attempts,"
         " extract(epoch FROM scheduled_at - now())::float,"
         " coalesce(result ->> 'answer', last_error ->> 'message', '')"
-        " FROM jobs WHERE job_id = ANY (%s) ORDER BY job_id",
-        [job_ids],
+        " FROM jobs WHERE job_id = ANY (%(ids)s) ORDER BY array_position(%(ids)s, job_id)",
+        {"ids": job_ids},
     ).fetchall()
     return [Row(*row) for row in rows]
 

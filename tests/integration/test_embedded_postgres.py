@@ -232,9 +232,7 @@ def test_server_without_its_socket_is_replaced_only_when_nobody_uses_it(data: Pa
     assert pid_of(data) != pid
 
 
-def test_server_sees_nothing_of_our_environment(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_server_sees_nothing_of_our_environment(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BPC_SECRET", "hidden")
     monkeypatch.setenv("PGDATA", "/nowhere")
     embedded_postgres.start(str(data))

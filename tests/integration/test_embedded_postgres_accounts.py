@@ -67,9 +67,7 @@ def test_root_runs_the_server_under_another_account(data: Path) -> None:
     assert one(embedded.url, "SELECT 1") == 1
 
 
-def test_root_keeps_the_account_that_owns_the_cluster(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_root_keeps_the_account_that_owns_the_cluster(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
         before.setattr(embedded_postgres, "unprivileged_account", lambda: "nobody")
         embedded_postgres.start(str(data)).release()

@@ -85,9 +85,7 @@ def test_failed_initdb_is_explained(server: Server, folder: Path) -> None:
 
 def test_system_without_utf8_locale_gets_plain_c(server: Server, folder: Path) -> None:
     real = server.bin_dir / "initdb"
-    poor = with_initdb(
-        server, folder, f"""case "$*" in *C.UTF-8*) exit 1; esac; exec '{real}' "$@" """
-    )
+    poor = with_initdb(server, folder, f"""case "$*" in *C.UTF-8*) exit 1; esac; exec '{real}' "$@" """)
 
     poor.init()
 

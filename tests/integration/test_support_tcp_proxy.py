@@ -110,9 +110,7 @@ def proxy(server: ScriptedPostgres) -> Iterator[TcpProxy]:
 
 
 @contextlib.asynccontextmanager
-async def connected(
-    proxy: TcpProxy, *, sslmode: str = "disable"
-) -> AsyncIterator[psycopg.AsyncConnection]:
+async def connected(proxy: TcpProxy, *, sslmode: str = "disable") -> AsyncIterator[psycopg.AsyncConnection]:
     connection = await psycopg.AsyncConnection.connect(
         host="127.0.0.1", port=proxy.port, user="tests", sslmode=sslmode, connect_timeout=10
     )
@@ -132,9 +130,7 @@ async def write_simply(connection: psycopg.AsyncConnection, statement: LiteralSt
     await connection.commit()
 
 
-async def write_in_a_pipeline(
-    connection: psycopg.AsyncConnection, statement: LiteralString
-) -> None:
+async def write_in_a_pipeline(connection: psycopg.AsyncConnection, statement: LiteralString) -> None:
     async with connection.pipeline():
         await write_simply(connection, statement)
 
@@ -283,9 +279,7 @@ async def test_a_marker_in_a_statement_prepared_long_ago_counts(proxy: TcpProxy)
     assert proxy.commits_lost == 1
 
 
-async def test_a_commit_that_fails_is_told_and_not_counted(
-    proxy: TcpProxy, server: ScriptedPostgres
-) -> None:
+async def test_a_commit_that_fails_is_told_and_not_counted(proxy: TcpProxy, server: ScriptedPostgres) -> None:
     proxy.lose_commit_answers(1)
     server.refuses_to_commit = True
     async with connected(proxy) as connection:

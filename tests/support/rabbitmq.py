@@ -30,9 +30,7 @@ STOP_LIMIT: Final = 60.0
 COMPOSE_FILE: Final = Path(__file__).parents[2] / "compose.yaml"
 START_FORBIDDEN: Final = 101
 POLICY_FILE: Final = Path("/usr/sbin/policy-rc.d")
-POLICY: Final = (
-    "#!/bin/sh\n# Temporary, by the tests of bpc-worker: install, but start nothing.\nexit 101\n"
-)
+POLICY: Final = "#!/bin/sh\n# Temporary, by the tests of bpc-worker: install, but start nothing.\nexit 101\n"
 # Waits for the end of a pipe that we hold, which is our own end, however it came.
 GUARD: Final = 'read -r _; for g in $(cat "$1/groups"); do kill -9 "-$g"; done; rm -rf "$1"'
 
@@ -308,9 +306,7 @@ def install() -> Path:
         wanted = ["install", "--no-install-recommends", "rabbitmq-server"]
         log += _run([*apt, *wanted], limit=1200, env=quiet).stdout
         if shutil.which("systemctl") is not None:
-            log += _run(
-                ["systemctl", "disable", "rabbitmq-server", "epmd.service", "epmd.socket"]
-            ).stdout
+            log += _run(["systemctl", "disable", "rabbitmq-server", "epmd.service", "epmd.socket"]).stdout
     scripts = find_scripts()
     if scripts is None:
         raise BrokerUnavailable(f"apt-get did not install rabbitmq-server:\n{log[-4000:]}")

@@ -34,9 +34,7 @@ class TcpProxy:
         self._bugs: list[BaseException] = []
         self._listener: asyncio.Server | None = None
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="tcp-proxy", daemon=True
-        )
+        self._thread = threading.Thread(target=self._loop.run_forever, name="tcp-proxy", daemon=True)
 
     @property
     def commits_lost(self) -> int:

@@ -1,0 +1,144 @@
+"""Handlers that misbehave on purpose, found by entry point like any third party's."""
+
+import asyncio
+import os
+import signal
+import time
+
+from bpc_worker.handler_api import (
+    Context,
+    HandlerSpec,
+    NewJob,
+    Payload,
+    Permanent,
+    Retryable,
+    Snooze,
+    Tx,
+)
+
+
+class Nothing(Payload, frozen=True):
+    pass
+
+
+class Sleep(Payload, frozen=True):
+    seconds: float = 0.0
+
+
+class Effect(Payload, frozen=True):
+    """Sleeps, then writes one row into test_effects in the completing transaction."""
+
+    key: str
+    seconds: float = 0.0
+
+
+class Block(Payload, frozen=True):
+    how: str = "spin"  # or "sleep"
+    seconds: float = 90.0
+
+
+class Fail(Payload, frozen=True):
+    """Fails until attempt `until`; family is retryable, permanent, bug or snooze."""
+
+    until: int = 1_000_000
+    family: str = "retryable"
+    code: str = "COMMAND_FAILED"
+    seconds: float = 0.0
+
+
+class Follow(Payload, frozen=True):
+    depth: int
+
+
+async def noop(_: Nothing, __: Context) -> object:
+    return {"started_ns": time.monotonic_ns()}
+
+
+async def sleep(payload: Sleep, ctx: Context) -> object:
+    ctx.stage("sleeping", seconds=payload.seconds)
+    await asyncio.sleep(payload.seconds)
+    return {"slept": True}
+
+
+async def effect(payload: Effect, ctx: Context) -> None:
+    await asyncio.sleep(payload.seconds)
+
+    async def write(tx: Tx) -> None:
+        await tx.execute(
+            "INSERT INTO test_effects (job_id, key, attempt, pid) VALUES"
+            " (%(job_id)s, %(key)s, %(attempt)s, %(pid)s)",
+            {
+                "job_id": ctx.job.job_id,
+                "key": payload.key,
+                "attempt": ctx.job.attempt,
+                "pid": os.getpid(),
+            },
+        )
+
+    await ctx.complete(write, result={"pid": os.getpid()})
+
+
+async def read(_: Nothing, ctx: Context) -> object:
+    async with ctx.reading() as reading:
+        rows = await reading.execute("SELECT count(*) AS n FROM test_effects")
+    return {"rows": rows[0]["n"]}
+
+
+async def block(payload: Block, _: Context) -> object:
+    if payload.how == "sleep":
+        time.sleep(payload.seconds)  # noqa: ASYNC251 - on purpose
+    else:
+        ends_at = time.monotonic() + payload.seconds
+        while time.monotonic() < ends_at:
+            pass
+    return {"blocked": payload.how}
+
+
+async def fail(payload: Fail, ctx: Context) -> object:
+    if ctx.job.attempt >= payload.until:
+        return {"attempt": ctx.job.attempt}
+    match payload.family:
+        case "permanent":
+            raise Permanent(payload.code, "never works")
+        case "bug":
+            raise ZeroDivisionError("a bug")
+        case "snooze":
+            raise Snooze(payload.seconds, payload.code, "not now")
+        case _:
+            raise Retryable(payload.code, "might work later")
+
+
+async def follow(payload: Follow, ctx: Context) -> None:
+    async def write(tx: Tx) -> None:
+        if payload.depth > 0:
+            await tx.enqueue(NewJob(type="TEST_FOLLOW", payload={"depth": payload.depth - 1}))
+
+    await ctx.complete(write, result={"depth": payload.depth})
+
+
+async def kill(_: Nothing, __: Context) -> object:
+    os.kill(os.getpid(), signal.SIGKILL)
+    await asyncio.sleep(60)
+    return None
+
+
+async def stubborn(payload: Sleep, _: Context) -> object:
+    """Ignores every cancellation."""
+    ends_at = time.monotonic() + payload.seconds
+    while time.monotonic() < ends_at:
+        try:
+            await asyncio.sleep(0.1)
+        except asyncio.CancelledError:
+            continue
+    return None
+
+
+BLOCK = HandlerSpec(job_type="TEST_BLOCK", payload=Block, handle=block)
+EFFECT = HandlerSpec(job_type="TEST_EFFECT", payload=Effect, handle=effect)
+FAIL = HandlerSpec(job_type="TEST_FAIL", payload=Fail, handle=fail)
+FOLLOW = HandlerSpec(job_type="TEST_FOLLOW", payload=Follow, handle=follow)
+KILL = HandlerSpec(job_type="TEST_KILL", payload=Nothing, handle=kill)
+NOOP = HandlerSpec(job_type="TEST_NOOP", payload=Nothing, handle=noop)
+READ = HandlerSpec(job_type="TEST_READ", payload=Nothing, handle=read)
+SLEEP = HandlerSpec(job_type="TEST_SLEEP", payload=Sleep, handle=sleep)
+STUBBORN = HandlerSpec(job_type="TEST_STUBBORN", payload=Sleep, handle=stubborn, timeout_seconds=2)

@@ -1,0 +1,150 @@
+"""A real `bpc-worker run` as a process, and what a test can see of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+SITE = Path(__file__).parent / "site"  # the test handlers, as an installed distribution
+COMMAND = [str(Path(sys.executable).parent / "bpc-worker")]
+
+T = TypeVar("T")
+
+
+def until(fact: Callable[[], T], *, within: float, what: str = "", every: float = 0.02) -> T:
+    """Wait for a fact (something truthy), not for a time; fails loudly when it does not come."""
+    ends_at = time.monotonic() + within
+    while True:
+        seen = fact()
+        if seen:
+            return seen
+        if time.monotonic() > ends_at:
+            raise AssertionError(f"not within {within:g} s: {what or fact}; last seen: {seen!r}")
+        time.sleep(every)
+
+
+def environment(url: str, **settings: object) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("BPC_", "PYTEST"))}
+    defaults = {
+        "BPC_DATABASE_URL": url,
+        "BPC_HTTP_PORT": "0",
+        "BPC_LOG_FORMAT": "json",
+        "BPC_LOG_LEVEL": "debug",
+        "PYTHONPATH": str(SITE),
+    }
+    return kept | defaults | {name: str(value) for name, value in settings.items()}
+
+
+class Worker:
+    def __init__(self, url: str, *arguments: str, **settings: object) -> None:
+        self._process = subprocess.Popen(
+            [*COMMAND, "run", *arguments],
+            env=environment(url, **settings),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: list[dict[str, object]] = []
+        self.raw: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self.raw.append(line)
+            with suppress(ValueError):
+                self.lines.append(json.loads(line))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def port(self) -> int:
+        line = until(lambda: self.said("started") or self.exit_code is not None, within=20, what="started")
+        assert isinstance(line, dict), f"the worker did not start: {''.join(self.raw)}"
+        return int(str(line["port"]))
+
+    def said(self, msg: str) -> dict[str, object] | None:
+        return next((line for line in tuple(self.lines) if line.get("msg") == msg), None)
+
+    def wait_ready(self, within: float = 20) -> "Worker":
+        until(lambda: self.get("/v1/health/ready")[0] == 200, within=within, what="ready")
+        return self
+
+    def get(self, path: str, *, timeout: float = 1.0) -> tuple[int, str]:
+        """Status and body; status 0 when there was no answer in time."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=timeout) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    def metric(self, name: str, **labels: str) -> float:
+        """The sum of a metric's samples that have these labels."""
+        total = 0.0
+        for line in self.get("/v1/metrics", timeout=5)[1].splitlines():
+            sample, _, value = line.rpartition(" ")
+            family, _, found = sample.partition("{")
+            if family == name and all(f'{key}="{wanted}"' in found for key, wanted in labels.items()):
+                total += float(value)
+        return total
+
+    def send(self, which: signal.Signals) -> None:
+        self._process.send_signal(which)
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.poll()
+
+    def wait(self, within: float) -> int:
+        code = self._process.wait(timeout=within)
+        self._reader.join(timeout=5)
+        return code
+
+    def stop(self, within: float = 35) -> int:
+        self.send(signal.SIGTERM)
+        return self.wait(within)
+
+    def end(self) -> None:
+        """Whatever state it is in."""
+        if self.exit_code is None:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGCONT)
+                self._process.kill()
+        self._process.wait(timeout=10)
+        self._reader.join(timeout=5)
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+
+@contextmanager
+def worker(url: str, *arguments: str, **settings: object) -> Iterator[Worker]:
+    running = Worker(url, *arguments, **settings)
+    try:
+        yield running
+    finally:
+        running.end()
+
+
+def command(url: str, *arguments: str, **settings: object) -> subprocess.CompletedProcess[str]:
+    """Another command of bpc-worker, to its end."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env=environment(url, **settings),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
