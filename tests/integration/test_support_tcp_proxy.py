@@ -202,6 +202,16 @@ async def test_severing_ends_the_connections_there_are_and_not_the_next(
     await connect_and_leave(proxy)
 
 
+async def test_severing_is_a_reset_and_no_polite_end(proxy: TcpProxy) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    writer.write(struct.pack("!ii", 8, 196608))
+    await reader.readexactly(len(_message(b"R", bytes(4))))
+    proxy.sever()
+
+    with contextlib.closing(writer), pytest.raises(ConnectionResetError):
+        await reader.read()
+
+
 async def test_refusing_concerns_new_connections_only(proxy: TcpProxy) -> None:
     async with connected(proxy) as connection:
         proxy.refuse(True)

@@ -75,14 +75,16 @@ class RabbitNode:
 
     def start(self) -> None:
         """Return when the node speaks AMQP."""
-        deadline = time.monotonic() + START_LIMIT
-        if "epmd" not in self._processes:
+        if "server" in self._processes and self._gone("server", 0):
+            self.kill()  # somebody else did; this clears up
+        if "guard" not in self._processes:
             self._spawn("guard", "sh", "-c", GUARD, "guard", str(self.folder))
+        if "epmd" not in self._processes:
             self._spawn("epmd", self._epmd, "-port", str(self._epmd_port))
-            self._await("epmd", lambda: _answers(self._epmd_port), deadline)
+            self._await("epmd", lambda: _answers(self._epmd_port))
         if "server" not in self._processes:
             self._spawn("server", str(self._scripts / "rabbitmq-server"))
-            self._await("server", lambda: speaks_amqp("127.0.0.1", self._port), deadline)
+            self._await("server", lambda: speaks_amqp(self._port))
 
     def stop(self) -> None:
         """Shut down in good order."""
@@ -118,7 +120,7 @@ class RabbitNode:
         """What rabbitmqctl (or another `tool` of the broker) printed. Takes a second or two."""
         done = _run([str(self._scripts / tool), *args], limit=60, env=self._environment())
         if done.returncode != 0:
-            raise RuntimeError(f"{tool} {' '.join(args)}: {done.stdout}")
+            raise RuntimeError(f"{tool} {' '.join(args)}: {done.stdout}{done.stderr}")
         return done.stdout
 
     def list_queues(self) -> list[Queue]:
@@ -203,13 +205,11 @@ class RabbitNode:
         groups = (str(p.pid) for name, p in self._processes.items() if name != "guard")
         (self.folder / "groups").write_text("\n".join(groups))
 
-    def _await(self, name: str, ready: Callable[[], bool], deadline: float) -> None:
-        while not ready():
-            if self._processes[name].poll() is not None or time.monotonic() > deadline:
-                log = (self.folder / f"{name}.log").read_text(errors="replace")[-4000:]
-                self._bury(name)
-                raise BrokerUnavailable(f"{name} of RabbitMQ did not start; its log ends:\n{log}")
-            time.sleep(0.05)
+    def _await(self, name: str, ready: Callable[[], bool]) -> None:
+        if not _becomes_true(lambda: ready() or self._gone(name, 0)) or self._gone(name, 0):
+            log = (self.folder / f"{name}.log").read_text(errors="replace")[-4000:]
+            self._bury(name)
+            raise RuntimeError(f"the {name} of RabbitMQ did not start; its log ends:\n{log}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +226,16 @@ def get_broker() -> Broker:
     url = os.environ.get("BPC_TEST_AMQP_URL")
     if url:
         return Broker(url, close=lambda: None)
-    if find_scripts() is None and docker_answers():
-        return compose_broker()
-    node = get_node()
+    tried = ["BPC_TEST_AMQP_URL is not set"]
+    try:
+        if find_scripts() is None:
+            return compose_broker()
+    except BrokerUnavailable as error:
+        tried.append(str(error))
+    try:
+        node = get_node()
+    except BrokerUnavailable as error:
+        raise BrokerUnavailable("; ".join([*tried, str(error)])) from error
     return Broker(node.url, close=node.close, node=node)
 
 
@@ -276,40 +283,44 @@ def docker_answers() -> bool:
 
 def compose_broker() -> Broker:
     """The compose service. One that was up before stays up."""
-    was_up = "rabbitmq" in _compose("ps", "--services", "--status", "running").split()
-    if not was_up:
-        _compose("up", "--detach", "--wait", "rabbitmq")
-    port = int(_compose("port", "rabbitmq", "5672").rpartition(":")[2])
-    service = json.loads(_compose("config", "--format", "json"))["services"]["rabbitmq"]
-    settings = service.get("environment", {})
-    user = settings.get("RABBITMQ_DEFAULT_USER", "guest")
-    password = settings.get("RABBITMQ_DEFAULT_PASS", "guest")
-
-    def close() -> None:
-        if not was_up:
-            _compose("rm", "--stop", "--force", "rabbitmq")
-
-    return Broker(f"amqp://{user}:{password}@127.0.0.1:{port}/", close)
+    if not docker_answers():
+        raise BrokerUnavailable("no docker engine answers")
+    with contextlib.ExitStack() as stack:
+        if "rabbitmq" not in _compose("ps", "--services", "--status", "running").split():
+            stack.callback(_compose, "rm", "--stop", "--force", "rabbitmq")
+            _compose("up", "--detach", "--wait", "rabbitmq")
+        port = int(_compose("port", "rabbitmq", "5672").rpartition(":")[2])
+        service = json.loads(_compose("config", "--format", "json"))["services"]["rabbitmq"]
+        settings = service.get("environment", {})
+        user = settings.get("RABBITMQ_DEFAULT_USER", "guest")
+        password = settings.get("RABBITMQ_DEFAULT_PASS", "guest")
+        if not _becomes_true(lambda: speaks_amqp(port)):
+            raise BrokerUnavailable(f"the compose service does not speak AMQP on port {port}")
+        return Broker(f"amqp://{user}:{password}@127.0.0.1:{port}/", stack.pop_all().close)
 
 
 def install() -> Path:
     """Install Debian's package for the tests alone: no system broker runs, now or after a boot."""
     if os.geteuid() != 0 or not Path("/etc/debian_version").exists():
         raise BrokerUnavailable(
-            "no RabbitMQ: BPC_TEST_AMQP_URL is not set, rabbitmq-server is not installed, no "
-            "docker engine answers, and only root on Debian can install it from here"
+            "rabbitmq-server is not installed, and only root on Debian can install it from here"
         )
     apt = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300"]
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    steps = [
+        [*apt, "update"],
+        [*apt, "install", "--no-install-recommends", "rabbitmq-server"],
+        ["systemctl", "disable", "rabbitmq-server.service", "epmd.service", "epmd.socket"],
+    ]
+    log = ""
     with nothing_starts():
-        log = _run([*apt, "update"], limit=600, env=quiet).stdout
-        wanted = ["install", "--no-install-recommends", "rabbitmq-server"]
-        log += _run([*apt, *wanted], limit=1200, env=quiet).stdout
-        if shutil.which("systemctl") is not None:
-            log += _run(["systemctl", "disable", "rabbitmq-server", "epmd.service", "epmd.socket"]).stdout
+        for step in steps:
+            if shutil.which(step[0]) is not None:
+                done = _run(step, limit=1200, env=quiet)
+                log += f"{' '.join(step)}\n{done.stdout}{done.stderr}"
     scripts = find_scripts()
     if scripts is None:
-        raise BrokerUnavailable(f"apt-get did not install rabbitmq-server:\n{log[-4000:]}")
+        raise BrokerUnavailable(f"rabbitmq-server could not be installed:\n{log[-4000:]}")
     return scripts
 
 
@@ -320,8 +331,8 @@ def nothing_starts(policy: Path = POLICY_FILE) -> Iterator[None]:
     A policy that the machine already has is left alone; one that lets services start stops us.
     """
     with _locked(policy.parent):
-        if not policy.exists():
-            policy.write_text(POLICY)
+        with contextlib.suppress(FileExistsError), policy.open("x") as file:
+            file.write(POLICY)
             policy.chmod(0o755)
         try:
             if _run([str(policy), "rabbitmq-server", "start"]).returncode != START_FORBIDDEN:
@@ -342,10 +353,10 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def speaks_amqp(host: str, port: int) -> bool:
+def speaks_amqp(port: int) -> bool:
     """Greet a broker as a client does, and see whether it answers with Connection.Start."""
     try:
-        with socket.create_connection((host, port), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
             connection.sendall(b"AMQP\x00\x00\x09\x01")
             frame = connection.recv(11, socket.MSG_WAITALL)
     except OSError:
@@ -373,6 +384,13 @@ def _answers(port: int) -> bool:
         return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
+def _becomes_true(fact: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + START_LIMIT
+    while not (happened := fact()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return happened
+
+
 def _send_kill(kill: Callable[[int, int], None], pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         kill(pid, signal.SIGKILL)
@@ -381,7 +399,7 @@ def _send_kill(kill: Callable[[int, int], None], pid: int) -> None:
 def _compose(*args: str) -> str:
     done = _run(["docker", "compose", "--file", str(COMPOSE_FILE), *args], limit=300)
     if done.returncode != 0:
-        raise BrokerUnavailable(f"docker compose {' '.join(args)}: {done.stdout}")
+        raise BrokerUnavailable(f"docker compose {' '.join(args)}: {done.stderr.strip()}")
     return done.stdout.strip()
 
 
@@ -393,15 +411,14 @@ def _run(
             command,
             env=env,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             errors="replace",
             timeout=limit,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, -1, f"no end within {limit} s")
+        return subprocess.CompletedProcess(command, -1, "", f"no end within {limit} s")
 
 
 def main(arguments: list[str]) -> None:

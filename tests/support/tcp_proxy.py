@@ -1,7 +1,8 @@
 """What does a client of PostgreSQL do when the network fails? A proxy that fails on command.
 
 It lives in a thread of its own. Its controls may be called from any other thread, and have taken
-effect when they return.
+effect when they return. (A client in the same process must not hold the interpreter while it waits
+for the proxy, as psycopg's old `cancel` does; `cancel_safe` is fine.)
 """
 
 import asyncio
@@ -135,9 +136,8 @@ class _Faults:
     only_after: bytes | None = None
     commits_lost: int = 0
 
-    def wants(self, transaction: bytes | bytearray) -> bool:
-        is_meant = self.only_after is None or self.only_after in transaction
-        return is_meant and self.commits_to_lose > 0
+    def concern(self, transaction: bytes) -> bool:
+        return self.commits_to_lose > 0 and (self.only_after or b"") in transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class _Link:
         self._asked = 0
         self._answered = 0
         self._prepared: dict[bytes, bytes] = {}
-        self._transaction: bytearray | None = None  # statements and their values since BEGIN
+        self._transaction: list[bytes] | None = None  # statements and their values since BEGIN
         self._commits: set[int] = set()  # the numbers of the questions whose answer may be lost
         self._withheld: list[bytes] = []
 
@@ -193,10 +193,8 @@ class _Link:
         pumps: list[asyncio.Task[None]] = []
         try:
             self._server = server = await _connect(*target)
-            pumps = [
-                asyncio.create_task(self._questions(server)),
-                asyncio.create_task(self._answers(server)),
-            ]
+            both_ways = (self._questions(server), self._answers(server))
+            pumps = [asyncio.create_task(way) for way in both_ways]
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         except OSError:
             pass  # nobody is there, which the client learns from being hung up on
@@ -285,11 +283,11 @@ class _Link:
     def _note_statement(self, text: bytes, message: bytes, *, answer: int) -> None:
         command = text.lstrip().upper()
         if command.startswith((b"BEGIN", b"START TRANSACTION")):
-            self._transaction = bytearray()
+            self._transaction = []
         if self._transaction is not None:
-            self._transaction += text + message
+            self._transaction += [text, message]
         if command.startswith(b"COMMIT"):
-            if self._faults.wants(self._transaction or b""):
+            if self._faults.concern(b"\0".join(self._transaction or [])):
                 self._commits.add(answer)
             self._transaction = None
 

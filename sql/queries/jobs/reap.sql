@@ -34,7 +34,7 @@ moved AS (
       lease_token = NULL,
       lease_expires_at = NULL,
       last_error = jsonb_build_object(
-        'code', 'LEASE_EXPIRED', 'message', 'the worker died, froze or lost the database; its lease ended',
+        'code', 'LEASE_EXPIRED', 'message', 'the worker died, froze or lost the database, and its lease ended',
         'retryable', true, 'attempt', jobs.attempts,
         'at', to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
         'detail', jsonb_build_object('locked_by', expired.lease_owner)),

@@ -1,0 +1,80 @@
+# `make` alone lists the targets. Everything below installs what it needs into .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+WHEEL_DIR := dist
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-unit test-faults test-broker check quick fmt fmt-check lint types imports \
+        coverage wheel lock up down psql clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name it with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing into .venv (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+setup: $(READY) ## the virtual environment with everything pinned
+
+demo: $(READY) ## the main job, on an embedded PostgreSQL
+	@$(BIN)/bpc-worker demo
+
+test: $(READY) ## all tests, on a real PostgreSQL and a real RabbitMQ that it gets and starts itself
+	$(BIN)/pytest tests/unit tests/contract tests/integration tests/acceptance
+
+test-unit: $(READY) ## tests that need no server
+	$(BIN)/pytest -q tests/unit
+
+test-faults: $(READY) ## minutes of broken servers and killed processes
+	$(BIN)/pytest tests/faults
+
+check: fmt-check lint types imports test wheel ## everything a change must pass
+
+quick: lint types imports test-unit ## without a server, in seconds
+
+fmt: $(READY) ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix-only .
+
+fmt-check: $(READY)
+	$(BIN)/ruff format --check .
+
+lint: $(READY) ## ruff
+	$(BIN)/ruff check .
+
+types: $(READY) ## mypy, strict
+	$(BIN)/mypy
+
+imports: $(READY) ## who may import whom
+	$(BIN)/lint-imports
+
+coverage: $(READY) ## branch coverage of the unit, contract and integration tests
+	$(BIN)/coverage run -m pytest -q tests/unit tests/contract tests/integration
+	$(BIN)/coverage report --skip-covered --sort=cover
+
+wheel: $(READY) ## the wheel, in dist/
+	$(BIN)/python -m hatchling build -t wheel -d $(WHEEL_DIR)
+
+lock: $(READY) ## resolve the dependencies anew (needs uv)
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --no-annotate --upgrade pyproject.toml -o requirements/runtime.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --no-annotate --upgrade pyproject.toml --extra demo --group dev -o requirements/dev.lock
+
+up: ## PostgreSQL, RabbitMQ and a worker in containers
+	docker compose up --build --wait
+
+down: ## stop the containers
+	docker compose down
+
+psql: ## a psql on the containers' database
+	docker compose exec postgres psql -U bpc bpc
+
+clean: ## remove what the targets made
+	rm -rf .venv dist out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

@@ -1,0 +1,100 @@
+"""The try-boundary: a table of what a handler does and how that ends."""
+
+import asyncio
+from typing import cast
+
+import msgspec
+import pytest
+
+from bpc_worker.attempt import attempt, clean
+from bpc_worker.core.spec_hash import spec_hash
+from bpc_worker.handler_api import Context, HandlerSpec, Payload
+from bpc_worker.jobs.errors import LeaseLost, Permanent, Retryable, Snooze, Unavailable
+from bpc_worker.jobs.model import Done, Failed, InfrastructureAway, Lost, Outcome, Retry, Snoozed
+from tests.builders import a_claim
+
+
+class Anything(Payload, frozen=True):
+    number: int = 0
+
+
+NO_CONTEXT = cast("Context", object())
+
+
+async def outcome_of(
+    raised: Exception | None = None, *, returned: object = None, payload: str = "{}"
+) -> Outcome:
+    async def handle(_: Anything, __: Context) -> object:
+        if raised is not None:
+            raise raised
+        return returned
+
+    spec = HandlerSpec(job_type="TEST_NOOP", payload=Anything, handle=handle)
+    return await attempt(cast("HandlerSpec[msgspec.Struct]", spec), a_claim(payload=payload), NO_CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "code"),
+    [
+        (Retryable("WEBHOOK_FAILED", "503"), Retry, "WEBHOOK_FAILED"),
+        (Permanent("NOT_FOUND", "no such"), Failed, "NOT_FOUND"),
+        (Snooze(3, "RATE_LIMITED", "later"), Snoozed, "RATE_LIMITED"),
+        (Unavailable("DB_UNAVAILABLE", "gone"), InfrastructureAway, "DB_UNAVAILABLE"),
+        (TimeoutError(), Retry, "HANDLER_TIMEOUT"),
+        (ZeroDivisionError("a bug"), Retry, "INTERNAL_ERROR"),
+        (RecursionError("too deep"), Retry, "INTERNAL_ERROR"),
+        (MemoryError(), Retry, "INTERNAL_ERROR"),
+    ],
+)
+async def test_an_exception_becomes_one_outcome(raised: Exception, kind: type, code: str) -> None:
+    outcome = await outcome_of(raised)
+
+    assert isinstance(outcome, kind)
+    assert cast("Retry", outcome).error.code == code
+
+
+async def test_a_lost_lease_is_recorded_nowhere() -> None:
+    assert await outcome_of(LeaseLost("gone")) == Lost()
+
+
+async def test_cancellation_flies_through_the_boundary() -> None:
+    with pytest.raises(asyncio.CancelledError):
+        await outcome_of(cast("Exception", asyncio.CancelledError()))
+
+
+async def test_a_result_is_stored_as_json_with_the_hash_of_what_was_asked() -> None:
+    outcome = await outcome_of(returned={"a": 1}, payload='{"number": 7}')
+
+    assert outcome == Done('{"a":1}', spec_hash("TEST_NOOP", {"number": 7}))
+
+
+async def test_a_result_that_is_not_json_is_permanent() -> None:
+    outcome = await outcome_of(returned=object())
+
+    assert isinstance(outcome, Failed)
+
+
+@pytest.mark.parametrize(
+    "payload", ['{"unknown": 1}', '{"number": "x"}', "[]", "null", '{"number": 1.5}', "[" * 100_000]
+)
+async def test_a_bad_payload_is_a_permanent_validation_error(payload: str) -> None:
+    outcome = await outcome_of(payload=payload)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "VALIDATION_ERROR"
+
+
+async def test_messages_are_storable_bounded_and_without_passwords() -> None:
+    hostile = "a\x00b\ud800 postgresql://u:hunter2@host/db " + "x" * 10_000
+    outcome = await outcome_of(Retryable("COMMAND_FAILED", hostile))
+
+    assert isinstance(outcome, Retry)
+    stored = outcome.error.message
+    assert "\x00" not in stored
+    assert "hunter2" not in stored
+    assert len(stored) <= 2000
+    stored.encode()
+
+
+def test_clean_keeps_ordinary_text() -> None:
+    assert clean("Größe 3 µm, 電池") == "Größe 3 µm, 電池"
