@@ -1,7 +1,7 @@
 """Composition root: the only module that knows every concrete class."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from bpc_worker import __version__, log
@@ -191,7 +191,9 @@ def broker(settings: Settings, url: str) -> Broker:
     return Broker(url=url, exchange=settings.queue.exchange, routing_key=settings.queue.routing_key)
 
 
-def _equipment(settings: Settings, registry: Registry, url: str) -> tuple[Equipment, Callable[[], None]]:
+def _equipment(
+    settings: Settings, registry: Registry, url: str
+) -> tuple[Equipment, Callable[[], Coroutine[object, object, None]]]:
     pool = LinkPool(dsn(settings, url), settings.database.handler_connections)
     children = Children(
         ChildLimits(
@@ -205,9 +207,9 @@ def _equipment(settings: Settings, registry: Registry, url: str) -> tuple[Equipm
     def settle(claim: Claim, outcome: Settleable) -> Settlement:
         return settlement(claim, outcome, backoff=curve, dice=ids.dice())
 
-    def close() -> None:
-        children.close()
+    async def close() -> None:
         pool.close()
+        await children.close()
 
     equipment = Equipment(
         database=Transactions(pool, queue_settings(settings, registry), timeout=call_timeout(settings)),

@@ -39,7 +39,7 @@ class Engine:
     duties: tuple[Callable[[], Coroutine[object, object, None]], ...]
     schema_problem: Callable[[], Awaitable[str | None]]
     grace_seconds: float
-    close_handlers: Callable[[], None]
+    close_handlers: Callable[[], Coroutine[object, object, None]]
 
     async def run(self, *, until_empty: bool = False) -> int:
         """The process's exit code. Returns after a signal, or when nothing is left (`until_empty`)."""
@@ -83,7 +83,8 @@ class Engine:
             await self.runner.abandon(within=_ABANDON_SECONDS)
             _log.error("leaving_with_jobs_unsettled", count=self.runner.busy)
             self._leave_now()
-        self._close_handlers()
+        await asyncio.wait({self.handlers.run(self.close_handlers()).ended}, timeout=_ABANDON_SECONDS)
+        self.handlers.stop()
         return self._verdict([*duties, looking])
 
     async def _given_back(self, looking: asyncio.Task[None]) -> bool:
@@ -104,10 +105,6 @@ class Engine:
                 _log.error("duty_died", exc_info=error, reason=duty.get_name())
                 return 1
         return 0
-
-    def _close_handlers(self) -> None:
-        self.handlers.loop.call_soon_threadsafe(self.close_handlers)
-        self.handlers.stop()
 
     def _leave_now(self) -> None:
         """A thread that blocks cannot be ended from outside: leave without it."""

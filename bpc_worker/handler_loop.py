@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -81,14 +81,6 @@ class HandlerLoop:
 
     def _ticked(self) -> None:
         self.ticked_at = time.monotonic()
-
-    async def call(self, function: Callable[[], None]) -> None:
-        """Run a short function inside the loop."""
-
-        async def wrapped() -> None:
-            function()
-
-        await Running(self, wrapped()).ended
 
     def stop(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)

@@ -58,7 +58,7 @@ class Children:
             try:
                 yield process
             except BaseException:  # cancelled in the middle, or died: what it would still say is worthless
-                self._kill(process)
+                await self._end(process)
                 raise
             self._idle.append(process)
 
@@ -84,15 +84,21 @@ class Children:
         self._all.add(process)
         return process
 
-    def _kill(self, process: Process) -> None:
+    async def _end(self, process: Process) -> None:
+        """Kill it and see it gone; quick, since nothing survives SIGKILL."""
         self._all.discard(process)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
 
-    def close(self) -> None:
-        for process in tuple(self._all):
-            self._kill(process)
+    @property
+    def idle(self) -> int:
+        return len(self._idle)
+
+    async def close(self) -> None:
         self._idle.clear()
+        for process in tuple(self._all):
+            await self._end(process)
 
 
 async def _ask(process: Process, call: ChildCall) -> ChildAnswer:

@@ -6,7 +6,8 @@ import signal
 import pytest
 
 from tests.support.database import Database
-from tests.support.history import events, lease_ends, moment, now, seconds, tenures
+from tests.support.history import effects, events, moment, now, span, statuses, tenures
+from tests.support.poison import check_neighbours, check_poison, check_suspects_were_alone
 from tests.support.supervisor import supervise
 from tests.support.worker import until, worker
 
@@ -17,11 +18,6 @@ SETTINGS = {
     "BPC_REAPER_INTERVAL_SECONDS": REAP,
 }
 BACKOFF, POLL = 2.2, 1.1  # the longest pause after a first attempt, and between two looks
-
-
-def effects(db: Database) -> list[tuple[str, int, int]]:
-    rows = db.run("SELECT key, attempt, pid FROM test_effects ORDER BY at")
-    return [(str(row["key"]), int(str(row["attempt"])), int(str(row["pid"]))) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -59,39 +55,44 @@ def test_a_worker_that_froze_past_its_lease_adds_no_second_result(
     db.check_history()
 
 
-def test_a_killed_workers_job_is_taken_over_in_time(db: Database) -> None:
-    with worker(db.url, BPC_WORKER_ID="1", **SETTINGS) as one, worker(db.url, BPC_WORKER_ID="2", **SETTINGS) as two:
+def test_the_job_of_a_killed_worker_is_taken_over_in_time(db: Database) -> None:
+    with (
+        worker(db.url, BPC_WORKER_ID="1", **SETTINGS) as one,
+        worker(db.url, BPC_WORKER_ID="2", **SETTINGS) as two,
+    ):
         one.wait_ready()
         two.wait_ready()
         job_id = db.enqueue("TEST_EFFECT", '{"key": "a", "seconds": 5}')
-        until(lambda: tenures(db, job_id) and tenures(db, job_id)[0].longest_gap > RENEW / 2, within=10)
+        until(lambda: [claim for claim in tenures(db, job_id) if claim.longest_gap > RENEW / 2], within=10)
         killed, survivor = (one, two) if db.job(job_id)["lease_owner"] == "1" else (two, one)
         killed_at = now(db)
         killed.send(signal.SIGKILL)
         until(lambda: db.job(job_id)["status"] == "SUCCEEDED", within=40)
 
-        taken_over_at = tenures(db, job_id)[1].started_at
-        after_lease = seconds(taken_over_at - lease_ends(db, job_id))
-        after_kill = seconds(taken_over_at - killed_at)
-        print(f"taken over {after_kill:.2f} s after the kill, {after_lease:.2f} s after the lease's end")
-        assert 0 < after_lease <= 1.25 * REAP + BACKOFF + POLL
-        assert after_kill <= LEASE + 1.25 * REAP + BACKOFF + POLL
-        assert effects(db) == [("a", 2, survivor.pid)]
+        first, second = tenures(db, job_id)
         [reaped] = events(db, job_id)
+        after_kill = span(killed_at, second.started_at)
+        after_lease = span(first.lease_expires_at, second.started_at)
+        reaped_after_lease = span(first.lease_expires_at, moment(reaped, "at"))
+        print(f"taken over {after_kill:.2f} s after the kill, {after_lease:.2f} s after the end of the lease")
+        assert 0 <= reaped_after_lease <= 1.25 * REAP
+        assert after_lease <= 1.25 * REAP + BACKOFF + POLL
+        assert after_kill <= LEASE + 1.25 * REAP + BACKOFF + POLL
         assert reaped["type"] == "reaper:requeued"
-        assert lease_ends(db, job_id) <= moment(reaped, "at") <= lease_ends(db, job_id) + timedelta(seconds=1.25 * REAP)
+        assert effects(db) == [("a", 2, survivor.pid)]
+        assert survivor.metric("bpc_reaper_jobs_moved_total", action="requeued") == 1
     db.check_history()
 
 
-def test_a_job_that_kills_its_worker_dies_alone(db: Database) -> None:
+def test_a_job_that_kills_its_workers_dies_alone(db: Database) -> None:
     """Twenty others wait beside it; every worker it kills is replaced at once."""
     poison = db.enqueue("TEST_KILL")
     others = [db.enqueue("TEST_SLEEP", '{"seconds": 1}') for _ in range(20)]
 
     exits = supervise(
         db.url,
-        lambda: db.one("SELECT count(*) AS n FROM jobs WHERE finished_at IS NULL")["n"] == 0,
-        within=150,
+        lambda: statuses(db) == {"SUCCEEDED": 20, "DEAD_LETTER": 1},
+        within=180,
         BPC_JOBS_BACKOFF_BASE=1,
         BPC_JOBS_LEASE_SECONDS=5,
         BPC_JOBS_LEASE_RENEW_SECONDS=2,
@@ -100,16 +101,23 @@ def test_a_job_that_kills_its_worker_dies_alone(db: Database) -> None:
 
     check_poison(db, poison, exits)
     check_neighbours(db, others)
+    assert check_suspects_were_alone(db) >= 3
     db.check_history()
 
 
-def check_poison(db: Database, poison: str, exits: list[int]) -> None:
-    job = db.job(poison)
-    claims = tenures(db, poison)
-    assert exits == [-signal.SIGKILL] * 5
-    assert (job["status"], job["fail_code"], job["attempts"]) == ("DEAD_LETTER", "LEASE_EXPIRED", 5)
-    assert len(claims) == 5
-    assert db.events(poison) == ["reaper:requeued"] * 4 + ["reaper:dead_lettered"]
-    told = [event["data"] for event in events(db, poison)]
-    assert [data["details"]["locked_by"] for data in told] == [claim.owner for claim in claims]
-    assert len({claim.owner for claim in claims}) == 5
+@pytest.mark.parametrize("slots", [1, 4])
+def test_a_suspect_is_not_starved_by_a_queue_that_never_ends(db: Database, slots: int) -> None:
+    """Jobs end several times a second, so that a worker with work for all its slots never waits for a poll."""
+    others = [db.enqueue("TEST_SLEEP", '{"seconds": 0.2}', priority=0) for _ in range(100 * slots)]
+    suspect = db.enqueue("TEST_EFFECT", '{"key": "a", "seconds": 1}', attempts=2, fail_code="LEASE_EXPIRED")
+    with worker(db.url, BPC_WORKER_CONCURRENCY=slots, **SETTINGS) as busy:
+        until(lambda: db.job(suspect)["status"] == "SUCCEEDED", within=60)
+
+        waiting = statuses(db)["QUEUED"]
+        waited = span(moment(db.job(suspect), "scheduled_at"), tenures(db, suspect)[0].started_at)
+        print(f"the suspect waited {waited:.2f} s; {waiting} others were still queued")
+        assert waiting > 0, "the queue ran dry: the test showed nothing"
+        until(lambda: db.job(others[-1])["status"] == "SUCCEEDED", within=120)
+        assert busy.stop() == 0
+    assert check_suspects_were_alone(db) == 1
+    db.check_history()

@@ -1,8 +1,9 @@
-"""Questions to the recorded history of a job, and to the clock of its database."""
+"""Questions to the recorded history of jobs, and to the clock of their database."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
 from typing import cast
 
 from tests.support.database import Database
@@ -11,26 +12,29 @@ Row = Mapping[str, object]
 
 
 def now(db: Database) -> datetime:
-    return cast("datetime", db.one("SELECT clock_timestamp() AS now")["now"])
+    return moment(db.one("SELECT clock_timestamp() AS now"), "now")
 
 
 def moment(row: Row, name: str) -> datetime:
+    """A time, from a column or from a row that was stored as JSON."""
     value = row[name]
     return value if isinstance(value, datetime) else datetime.fromisoformat(cast("str", value))
 
 
-def seconds(span: timedelta) -> float:
-    return span.total_seconds()
+def span(earlier: datetime, later: datetime) -> float:
+    return (later - earlier).total_seconds()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tenure:
-    """One claim of a job, from the claim to its end; `settled` is None while it lasts."""
+    """One claim of a job, from its beginning to its end; `ended` is None while it lasts."""
 
     claimed: Row
-    beats: Sequence[datetime]  # the claim's own heartbeat first
-    ended: Row | None
-    txid: int
+    transaction: int
+    beats: list[datetime] = field(default_factory=list)  # the claim itself is the first
+    lease_expires_at: datetime = datetime.max
+    ended: Row | None = None
+    ended_at: datetime = datetime.max
 
     @property
     def owner(self) -> str:
@@ -41,49 +45,49 @@ class Tenure:
         return moment(self.claimed, "started_at")
 
     @property
+    def of_suspect(self) -> bool:
+        return self.claimed["fail_code"] == "LEASE_EXPIRED" and cast("int", self.claimed["attempts"]) > 2
+
+    @property
     def longest_gap(self) -> float:
-        """Between two signs of life, the end of the job being the last."""
-        signs = [*self.beats]
-        if self.ended is not None and self.ended["finished_at"] is not None:
-            signs.append(moment(self.ended, "finished_at"))
-        return max((seconds(later - earlier) for earlier, later in zip(signs, signs[1:], strict=False)), default=0.0)
+        """Between two signs of life, the end being the last."""
+        signs = [*self.beats, *([self.ended_at] if self.ended is not None else [])]
+        return max((span(*pair) for pair in pairwise(signs)), default=0.0)
 
 
 def tenures(db: Database, job_id: str) -> list[Tenure]:
     """Every claim of the job, in order."""
     found: list[Tenure] = []
     changes = db.run(
-        "SELECT old, new, txid FROM job_history WHERE job_id = %s AND op = 'UPDATE' ORDER BY seq", [job_id]
-    )
-    claimed: Row | None = None
-    beats: list[datetime] = []
-    txid = 0
-    for change in changes:
-        old, new = cast("Row", change["old"]), cast("Row", change["new"])
-        match (old["status"], new["status"]):
-            case ("QUEUED", "RUNNING"):
-                claimed, beats, txid = new, [moment(new, "last_heartbeat_at")], cast("int", change["txid"])
-            case ("RUNNING", "RUNNING"):
-                beats.append(moment(new, "last_heartbeat_at"))
-            case ("RUNNING", _) if claimed is not None:
-                found.append(Tenure(claimed, beats, new, txid))
-                claimed = None
-    if claimed is not None:
-        found.append(Tenure(claimed, beats, None, txid))
-    return found
-
-
-def lease_ends(db: Database, job_id: str) -> datetime:
-    """When the lease of the job's last reaped claim ended, as stored."""
-    row = db.one(
-        "SELECT old ->> 'lease_expires_at' AS ended FROM job_history"
-        " WHERE job_id = %s AND old ->> 'status' = 'RUNNING' AND new ->> 'fail_code' = 'LEASE_EXPIRED'"
-        " AND new ->> 'status' <> 'RUNNING' ORDER BY seq DESC LIMIT 1",
+        "SELECT at, txid, old, new FROM job_history WHERE job_id = %s AND op = 'UPDATE' ORDER BY seq",
         [job_id],
     )
-    return moment(row, "ended")
+    for change in changes:
+        old, new = cast("Row", change["old"]), cast("Row", change["new"])
+        if (old["status"], new["status"]) == ("QUEUED", "RUNNING"):
+            found.append(Tenure(new, cast("int", change["txid"])))
+        if new["status"] == "RUNNING":
+            found[-1].beats.append(moment(new, "last_heartbeat_at"))
+            found[-1].lease_expires_at = moment(new, "lease_expires_at")
+        elif old["status"] == "RUNNING":
+            found[-1].ended, found[-1].ended_at = new, moment(change, "at")
+    return found
 
 
 def events(db: Database, job_id: str) -> list[Row]:
     """Type, time and data of each event, in order."""
-    return [*db.run("SELECT type, at, data FROM job_events WHERE job_id = %s ORDER BY job_event_id", [job_id])]
+    return [
+        *db.run("SELECT type, at, data FROM job_events WHERE job_id = %s ORDER BY job_event_id", [job_id])
+    ]
+
+
+def statuses(db: Database) -> dict[str, int]:
+    """How many jobs there are of each status."""
+    rows = db.run("SELECT status, count(*) AS n FROM jobs GROUP BY status")
+    return {str(row["status"]): cast("int", row["n"]) for row in rows}
+
+
+def effects(db: Database) -> list[tuple[str, int, int]]:
+    """Key, attempt and process of everything that TEST_EFFECT has written."""
+    rows = db.run("SELECT key, attempt, pid FROM test_effects ORDER BY at")
+    return [(str(row["key"]), cast("int", row["attempt"]), cast("int", row["pid"])) for row in rows]

@@ -291,7 +291,7 @@ def compose_broker() -> Broker:
             _compose("up", "--detach", "--wait", "rabbitmq")
         port = int(_compose("port", "rabbitmq", "5672").rpartition(":")[2])
         service = json.loads(_compose("config", "--format", "json"))["services"]["rabbitmq"]
-        settings = service.get("environment", {})
+        settings = service.get("environment") or {}
         user = settings.get("RABBITMQ_DEFAULT_USER", "guest")
         password = settings.get("RABBITMQ_DEFAULT_PASS", "guest")
         if not _becomes_true(lambda: speaks_amqp(port)):

@@ -1,0 +1,47 @@
+"""Work for children in tests: found by name, like a handler's own tasks."""
+
+import os
+import signal
+import sys
+import time
+
+import msgspec
+
+from bpc_worker.handler_api import ChildTask, Permanent
+
+
+class Ask(msgspec.Struct):
+    do: str
+    number: int = 0
+
+
+class Say(msgspec.Struct):
+    number: int
+    pid: int
+    environment: dict[str, str] = {}
+    descriptors: list[str] = []
+
+
+def work(request: Ask) -> Say:
+    match request.do:
+        case "double":
+            print("this must not get between the answers")
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "exit":
+            sys.exit(7)
+        case "hang":
+            time.sleep(600)
+        case "burn":
+            while True:
+                pass
+        case "eat":
+            _ = bytearray(4_000_000_000)
+        case "refuse":
+            raise Permanent("UNIT_MISMATCH", "kg is not kWh", detail={"line": 3})
+        case "bug":
+            raise ZeroDivisionError("a bug")
+    return Say(request.number * 2, os.getpid(), dict(os.environ), sorted(os.listdir("/proc/self/fd")))
+
+
+WORK = ChildTask(name="tests.support.child_tasks:WORK", request=Ask, response=Say, run=work)

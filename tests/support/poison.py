@@ -1,0 +1,48 @@
+"""A job that kills every process that runs it, and what must become of it and of its neighbours."""
+
+import signal
+
+from tests.support.database import Database
+from tests.support.history import Tenure, tenures
+
+
+def check_poison(db: Database, poison: str, exits: list[int]) -> None:
+    """Five workers died of it, each is named in an event, and nobody tried a sixth time."""
+    claims = tenures(db, poison)
+    job = db.job(poison)
+    owners = db.run(
+        "SELECT data #>> '{details,locked_by}' AS owner FROM job_events WHERE job_id = %s ORDER BY job_event_id",
+        [poison],
+    )
+
+    assert exits == [-signal.SIGKILL] * 5
+    assert (job["status"], job["fail_code"], job["attempts"]) == ("DEAD_LETTER", "LEASE_EXPIRED", 5)
+    assert len(claims) == 5
+    assert db.events(poison) == ["reaper:requeued"] * 4 + ["reaper:dead_lettered"]
+    assert [row["owner"] for row in owners] == [claim.owner for claim in claims]
+    assert len({claim.owner for claim in claims}) == 5
+
+
+def check_neighbours(db: Database, job_ids: list[str]) -> None:
+    """They died with it while it was no suspect yet, never after, and all of them succeeded."""
+    jobs = [db.job(job_id) for job_id in job_ids]
+
+    assert {job["status"] for job in jobs} == {"SUCCEEDED"}
+    assert max(int(str(job["attempts"])) for job in jobs) <= 3
+    assert any(int(str(job["attempts"])) > 1 for job in jobs), "nobody ran beside it: the test showed nothing"
+
+
+def check_suspects_were_alone(db: Database) -> int:
+    """No worker held anything beside a suspect; how many claims of suspects there were."""
+    rows = db.run("SELECT job_id FROM jobs")
+    claims = [claim for row in rows for claim in tenures(db, str(row["job_id"]))]
+    suspects = [claim for claim in claims if claim.of_suspect]
+    for suspect in suspects:
+        beside = [claim for claim in claims if claim is not suspect and _overlap(claim, suspect)]
+        assert not beside, f"claimed beside a suspect: {beside}"
+    return len(suspects)
+
+
+def _overlap(one: Tenure, other: Tenure) -> bool:
+    same = one.owner == other.owner
+    return same and one.started_at < other.ended_at and other.started_at < one.ended_at
