@@ -107,17 +107,21 @@ def test_a_job_that_kills_its_workers_dies_alone(db: Database) -> None:
 
 @pytest.mark.parametrize("slots", [1, 4])
 def test_a_suspect_is_not_starved_by_a_queue_that_never_ends(db: Database, slots: int) -> None:
-    """Jobs end several times a second, so that a worker with work for all its slots never waits for a poll."""
+    """Jobs end several times a second: a worker with work for all its slots never gets to wait for a poll."""
     others = [db.enqueue("TEST_SLEEP", '{"seconds": 0.2}', priority=0) for _ in range(100 * slots)]
-    suspect = db.enqueue("TEST_EFFECT", '{"key": "a", "seconds": 1}', attempts=2, fail_code="LEASE_EXPIRED")
     with worker(db.url, BPC_WORKER_CONCURRENCY=slots, **SETTINGS) as busy:
+        until(lambda: statuses(db).get("SUCCEEDED", 0) >= slots, within=20)
+        suspect = db.enqueue(
+            "TEST_EFFECT", '{"key": "a", "seconds": 1}', attempts=2, fail_code="LEASE_EXPIRED"
+        )
         until(lambda: db.job(suspect)["status"] == "SUCCEEDED", within=60)
 
         waiting = statuses(db)["QUEUED"]
         waited = span(moment(db.job(suspect), "scheduled_at"), tenures(db, suspect)[0].started_at)
         print(f"the suspect waited {waited:.2f} s; {waiting} others were still queued")
         assert waiting > 0, "the queue ran dry: the test showed nothing"
-        until(lambda: db.job(others[-1])["status"] == "SUCCEEDED", within=120)
+        assert LEASE <= waited <= 1.5 * LEASE
+        until(lambda: statuses(db) == {"SUCCEEDED": len(others) + 1}, within=120)
         assert busy.stop() == 0
     assert check_suspects_were_alone(db) == 1
     db.check_history()

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import cast
 
 from tests.support.database import Database
 
 Row = Mapping[str, object]
+NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def now(db: Database) -> datetime:
@@ -32,9 +33,9 @@ class Tenure:
     claimed: Row
     transaction: int
     beats: list[datetime] = field(default_factory=list)  # the claim itself is the first
-    lease_expires_at: datetime = datetime.max
+    lease_expires_at: datetime = NEVER
     ended: Row | None = None
-    ended_at: datetime = datetime.max
+    ended_at: datetime = NEVER
 
     @property
     def owner(self) -> str:

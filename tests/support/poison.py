@@ -11,7 +11,8 @@ def check_poison(db: Database, poison: str, exits: list[int]) -> None:
     claims = tenures(db, poison)
     job = db.job(poison)
     owners = db.run(
-        "SELECT data #>> '{details,locked_by}' AS owner FROM job_events WHERE job_id = %s ORDER BY job_event_id",
+        "SELECT data #>> '{details,locked_by}' AS owner FROM job_events WHERE job_id = %s"
+        " ORDER BY job_event_id",
         [poison],
     )
 
