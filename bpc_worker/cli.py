@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
@@ -258,7 +259,7 @@ def enqueue(  # noqa: PLR0913 - one argument per option
 
 def _payload_text(given: str) -> str:
     if given == "-":
-        return str(click.get_text_stream("stdin").read())
+        return sys.stdin.read()
     if given.startswith("@"):
         try:
             with open(given[1:], encoding="utf-8") as file:  # noqa: PTH123 - "@FILE" is not a Path yet

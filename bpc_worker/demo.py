@@ -19,7 +19,10 @@ _LONGEST_SECONDS = 90.0
 _LOOK_SECONDS = 0.1
 
 _WEIGH = "import json, sys; parts = json.load(sys.stdin); print(json.dumps({'mass_kg': sum(parts.values())}))"
-_HASH = "import hashlib, json, sys; print(json.dumps({'sha256': hashlib.sha256(sys.stdin.buffer.read()).hexdigest()}))"
+_HASH = (
+    "import hashlib, json, sys\n"
+    "print(json.dumps({'sha256': hashlib.sha256(sys.stdin.buffer.read()).hexdigest()}))"
+)
 _FLAKY = (
     "import os, sys\n"
     "if os.environ['BPC_ATTEMPT'] == '1': sys.exit('the supplier does not answer')\n"

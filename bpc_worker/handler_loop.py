@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -26,10 +27,8 @@ class Running(Generic[T]):
         self._task.add_done_callback(self._report)
 
     def _report(self, _: asyncio.Task[T]) -> None:
-        try:
+        with suppress(RuntimeError):  # the control loop is closed: the process is leaving
             self._control.call_soon_threadsafe(self._mark_ended)
-        except RuntimeError:
-            pass  # the control loop is closed: the process is leaving
 
     def _mark_ended(self) -> None:
         if not self.ended.done():

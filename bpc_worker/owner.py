@@ -1,14 +1,12 @@
 """What the owner of a pipeline does: add tenants, queue jobs. Raises JobError; prints nothing."""
 
 from dataclasses import dataclass
-from typing import cast
-from uuid import UUID
 
 import msgspec
 
 from bpc_worker import app
 from bpc_worker.adapters.amqp import publish_once
-from bpc_worker.adapters.postgres.jobs import PostgresJobs
+from bpc_worker.adapters.postgres.jobs import PostgresJobs, as_uuid
 from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.attempt import decode
@@ -31,7 +29,7 @@ class Queued:
 async def add_tenant(settings: Settings, url: str, name: str) -> tuple[TenantId, bool]:
     """The tenant's id, and whether it is new."""
     rows = await _run(settings, url, "tenants/add", {"name": name})
-    return TenantId(cast("UUID", rows[0]["tenant_id"])), bool(rows[0]["added"])
+    return TenantId(as_uuid(rows[0]["tenant_id"])), bool(rows[0]["added"])
 
 
 async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: str, job: NewJob) -> Queued:
@@ -52,7 +50,7 @@ async def _tenant(settings: Settings, url: str, wanted: str) -> TenantId:
     rows = await _run(settings, url, "tenants/find", {"wanted": wanted})
     if not rows:
         raise Permanent(Code.NOT_FOUND, f"no tenant {wanted!r}; add it with `bpc-worker tenant add NAME`")
-    return TenantId(cast("UUID", rows[0]["tenant_id"]))
+    return TenantId(as_uuid(rows[0]["tenant_id"]))
 
 
 async def _run(settings: Settings, url: str, name: str, params: dict[str, object]) -> list[dict[str, object]]:

@@ -114,7 +114,7 @@ class Runner:
         """Until told to stop. Jobs that are running then go on: `drain` ends them."""
         rung = frozenset({"start"})
         while not stop.is_set():
-            claimed, asked = await self._look(rung)
+            claimed, asked = await self._look()
             if 0 < claimed == asked and self._free:
                 continue  # it came back full: there may be more
             if claimed == 0 and "amqp" in rung:
@@ -124,7 +124,7 @@ class Runner:
     async def run_until_empty(self, stop: asyncio.Event) -> None:
         """Until nothing is due and nothing runs."""
         while not stop.is_set():
-            claimed, _ = await self._look(frozenset({"once"}))
+            claimed, _ = await self._look()
             if self._jobs:
                 await asyncio.wait(set(self._jobs), return_when=asyncio.FIRST_COMPLETED)
             elif not claimed and self._parts.health.database_down is None:
@@ -144,10 +144,10 @@ class Runner:
             self._parts.metrics.woken(source)
         return rung
 
-    async def _look(self, rung: frozenset[str]) -> tuple[int, int]:
+    async def _look(self) -> tuple[int, int]:
         """How many jobs were claimed, and how many were asked for."""
         try:
-            if not rung and self._jobs:
+            if self._jobs:
                 await self._mind_suspects()
             asked = self._free
             if asked <= 0:
@@ -309,7 +309,7 @@ class Runner:
         return not self._jobs
 
     async def abandon(self, *, within: float) -> None:
-        """The handlers' loop is stuck. Give back every job but the one that blocks it, and do not wait for them."""
+        """The handlers' loop is stuck: give back every job but the one that blocks it, waiting for none."""
         jobs = tuple(self._jobs.values())
         blocking = [job for job in jobs if job.running.blocks_the_loop]
         guilty = blocking if self._parts.handlers.blocked else [job for job in jobs if job.stuck]

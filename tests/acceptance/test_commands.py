@@ -1,4 +1,4 @@
-"""The command line as a person meets it: what it prints, how it ends, what it says when something is wrong."""
+"""The command line as a person meets it: what it prints, how it ends, what it says on errors."""
 
 import subprocess
 from collections.abc import Iterator
@@ -66,7 +66,8 @@ def test_every_configuration_error_is_named_at_once() -> None:
 
     assert done.returncode == 2
     for word in (
-        "BPC_DATABASE_URL", "BPC_JOBS_LEASE_SECONDS", "BPC_JOBS_LEASE_RENEW_SECONDS", "BPC_WORKER_CONCURRENCY",
+        "BPC_DATABASE_URL", "BPC_JOBS_LEASE_SECONDS", "BPC_JOBS_LEASE_RENEW_SECONDS",
+        "BPC_WORKER_CONCURRENCY",
         "BPC_QUEUE_ENABLED", "BPC_LOG_LEVEL", "BPC_JOBS_LEASE_SECOND", "BPC_HTTP_PORT",
     ):  # fmt: skip
         assert word in done.stderr

@@ -105,22 +105,23 @@ def test_a_job_that_kills_its_workers_dies_alone(db: Database) -> None:
     db.check_history()
 
 
-@pytest.mark.parametrize("slots", [1, 4])
-def test_a_suspect_is_not_starved_by_a_queue_that_never_ends(db: Database, slots: int) -> None:
-    """Jobs end several times a second: a worker with work for all its slots never gets to wait for a poll."""
-    others = [db.enqueue("TEST_SLEEP", '{"seconds": 0.2}', priority=0) for _ in range(100 * slots)]
-    with worker(db.url, BPC_WORKER_CONCURRENCY=slots, **SETTINGS) as busy:
-        until(lambda: statuses(db).get("SUCCEEDED", 0) >= slots, within=20)
+def test_a_suspect_is_not_starved_by_a_queue_that_never_ends(db: Database) -> None:
+    """Jobs end many times a second: a worker with work for all its slots never gets to wait for a poll."""
+    others = [
+        db.enqueue("TEST_SLEEP", json.dumps({"seconds": 0.15 + n % 10 / 100}), priority=0) for n in range(300)
+    ]
+    with worker(db.url, BPC_WORKER_CONCURRENCY=4, **SETTINGS) as busy:
+        until(lambda: statuses(db).get("SUCCEEDED", 0) >= 4, within=20)
         suspect = db.enqueue(
             "TEST_EFFECT", '{"key": "a", "seconds": 1}', attempts=2, fail_code="LEASE_EXPIRED"
         )
         until(lambda: db.job(suspect)["status"] == "SUCCEEDED", within=60)
 
-        waiting = statuses(db)["QUEUED"]
+        waiting = statuses(db).get("QUEUED", 0)
         waited = span(moment(db.job(suspect), "scheduled_at"), tenures(db, suspect)[0].started_at)
         print(f"the suspect waited {waited:.2f} s; {waiting} others were still queued")
         assert waiting > 0, "the queue ran dry: the test showed nothing"
-        assert LEASE <= waited <= 1.5 * LEASE
+        assert waited <= 1.5 * LEASE
         until(lambda: statuses(db) == {"SUCCEEDED": len(others) + 1}, within=120)
         assert busy.stop() == 0
     assert check_suspects_were_alone(db) == 1

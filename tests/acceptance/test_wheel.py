@@ -51,7 +51,8 @@ def test_the_installed_wheel_plays_the_demo(wheel: Path, folder: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("BPC_", "PYTHON"))}
     done = subprocess.run(
         [str(folder / "env" / "bin" / "bpc-worker"), "demo"],
-        cwd=folder, env=clean | {"BPC_DATA_DIR": str(folder / "data")}, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, env=clean | {"BPC_DATA_DIR": str(folder / "data")},
+        capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -46,7 +46,8 @@ def test_everything_belongs_to_the_owner_role(empty: str) -> None:
     migrate(empty)
     with psycopg.connect(empty) as connection:
         owners = connection.execute(
-            "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations'"
+            "SELECT DISTINCT tableowner FROM pg_tables"
+            " WHERE schemaname = 'public' AND tablename <> 'schema_migrations'"
         ).fetchall()
 
     assert owners == [("bpc_owner",)]
@@ -55,7 +56,8 @@ def test_everything_belongs_to_the_owner_role(empty: str) -> None:
 def test_a_login_that_is_no_superuser_can_migrate_its_own_database(empty: str) -> None:
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute(
-            "DO $$ BEGIN CREATE ROLE migrator LOGIN CREATEROLE; EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+            "DO $$ BEGIN CREATE ROLE migrator LOGIN CREATEROLE;"
+            " EXCEPTION WHEN duplicate_object THEN NULL; END $$"
         )
         connection.execute("GRANT bpc_owner TO migrator")
         connection.execute(sql.SQL("ALTER DATABASE bpc_empty OWNER TO migrator"))

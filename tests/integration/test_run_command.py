@@ -68,7 +68,7 @@ async def test_the_program_sees_ids_to_dedupe_on_and_nothing_of_ours(monkeypatch
 
 
 async def test_a_failing_program_is_retryable() -> None:
-    with pytest.raises(Retryable, match="COMMAND_FAILED.*exit code 3") as caught:
+    with pytest.raises(Retryable, match=r"COMMAND_FAILED.*exit code 3") as caught:
         await run(Hands(bad=python("import sys; sys.exit(3)")), command="bad")
 
     assert caught.value.detail == {"exit_code": 3}
@@ -76,7 +76,7 @@ async def test_a_failing_program_is_retryable() -> None:
 
 async def test_a_program_can_say_that_it_is_permanent() -> None:
     script = 'import sys; print(\'{"permanent": true, "message": "no such part"}\'); sys.exit(1)'
-    with pytest.raises(Permanent, match="COMMAND_FAILED.*no such part"):
+    with pytest.raises(Permanent, match=r"COMMAND_FAILED.*no such part"):
         await run(Hands(bad=python(script)), command="bad")
 
 
@@ -115,7 +115,10 @@ async def _gone(pid: int) -> bool:
 
 
 async def test_output_is_capped_and_cleaned() -> None:
-    script = "import sys; sys.stdout.buffer.write(b'\\x00\\xff' + b'x' * 10_000_000); sys.stderr.write('e' * 100_000)"
+    script = (
+        "import sys; sys.stdout.buffer.write(b'\\x00\\xff' + b'x' * 10_000_000);"
+        "sys.stderr.write('e' * 100_000)"
+    )
     result = await run(Hands(loud=python(script)), command="loud")
 
     assert len(str(result["stdout"])) <= 65536

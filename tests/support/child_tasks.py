@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import msgspec
 
@@ -41,7 +42,12 @@ def work(request: Ask) -> Say:
             raise Permanent("UNIT_MISMATCH", "kg is not kWh", detail={"line": 3})
         case "bug":
             raise ZeroDivisionError("a bug")
-    return Say(request.number * 2, os.getpid(), dict(os.environ), sorted(os.listdir("/proc/self/fd")))
+    return Say(
+        request.number * 2,
+        os.getpid(),
+        dict(os.environ),
+        sorted(path.name for path in Path("/proc/self/fd").iterdir()),
+    )
 
 
 WORK = ChildTask(name="tests.support.child_tasks:WORK", request=Ask, response=Say, run=work)

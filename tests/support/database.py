@@ -4,7 +4,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -20,6 +20,8 @@ from bpc_worker.adapters.postgres_account import unprivileged_account
 from bpc_worker.adapters.postgres_binaries import bin_dir_for, bundled_bin_dir
 from bpc_worker.adapters.postgres_server import Server
 from tests.support import oracle
+
+Params = Sequence[object] | Mapping[str, object] | None
 
 _TEMPLATE = "bpc_template"
 _numbers = count(1)
@@ -97,12 +99,12 @@ class Database:
         parts = urlsplit(self.url)
         return urlunsplit(parts._replace(netloc=f"{login}@{parts.netloc.rpartition('@')[2]}"))
 
-    def run(self, statement: str, params: object = None) -> list[dict[str, object]]:
+    def run(self, statement: str, params: Params = None) -> list[dict[str, object]]:
         with self.connect() as connection:
-            cursor = connection.execute(statement.encode(), params)  # type: ignore[arg-type]  # any params
+            cursor = connection.execute(statement.encode(), params)
             return cursor.fetchall() if cursor.description is not None else []
 
-    def one(self, statement: str, params: object = None) -> dict[str, object]:
+    def one(self, statement: str, params: Params = None) -> dict[str, object]:
         [row] = self.run(statement, params)
         return row
 

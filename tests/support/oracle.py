@@ -84,17 +84,19 @@ def problems(changes: list[Change]) -> list[str]:
     for change in changes:
         if change.op != "UPDATE" or change.old is None or change.new is None:
             continue
-        for problem in _of_update(change, change.old, change.new, completed):
-            found.append(f"job {change.job_id} #{change.seq}: {problem}")
+        found += [
+            f"job {change.job_id} #{change.seq}: {problem}"
+            for problem in _of_update(change.old, change.new, completed)
+        ]
     return found
 
 
-def _of_update(change: Change, old: Row, new: Row, completed: set[object]) -> list[str]:
+def _of_update(old: Row, new: Row, completed: set[object]) -> list[str]:
     edge = (old["status"], new["status"])
     if _count(new, "attempts") > _count(new, "max_attempts"):
         return [f"attempts {new['attempts']} above max_attempts {new['max_attempts']}"]
     if edge == ("RUNNING", "RUNNING"):
-        return _of_renewal(change, old, new)
+        return _of_renewal(old, new)
     if edge == ("QUEUED", "QUEUED"):
         return [] if old["lease_token"] == new["lease_token"] else ["a waiting job changed its token"]
     if edge not in EDGES:
@@ -117,7 +119,7 @@ def _of_claim(old: Row, new: Row) -> list[str]:
     return found
 
 
-def _of_renewal(change: Change, old: Row, new: Row) -> list[str]:
+def _of_renewal(old: Row, new: Row) -> list[str]:
     found = []
     if old["lease_token"] != new["lease_token"]:
         found.append("a running job changed its token")

@@ -93,7 +93,9 @@ class Watch:
 
     def first_ready(self, status: int, *, after: float) -> float | None:
         """Seconds after a moment until `ready` answered with this status."""
-        found = (probe.at - after for probe in tuple(self.probes) if probe.at > after and probe.ready == status)
+        found = (
+            probe.at - after for probe in tuple(self.probes) if probe.at > after and probe.ready == status
+        )
         return next(found, None)
 
     def ready_since(self, after: float, until_: float) -> set[int]:

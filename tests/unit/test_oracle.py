@@ -1,5 +1,6 @@
 """The oracle itself can fail: each rule, broken once."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -13,8 +14,13 @@ BASE = {
 WAITING = {"status": "QUEUED", "lease_owner": None, "lease_expires_at": None}
 
 
-def change(old: dict[str, object], new: dict[str, object], seq: int = 1) -> Change:
+def change(old: Mapping[str, object], new: Mapping[str, object], seq: int = 1) -> Change:
     return Change(seq, datetime(2026, 11, 16, tzinfo=UTC), "job", "UPDATE", {**BASE, **old}, {**BASE, **new})
+
+
+def renewed(until: str, *, at: str) -> dict[str, object]:
+    day = "2026-11-16T"
+    return {"lease_expires_at": f"{day}{until}+00:00", "last_heartbeat_at": f"{day}{at}+00:00"}
 
 
 CLAIM = change({**WAITING, "attempts": 0, "lease_token": None}, {})
@@ -42,7 +48,7 @@ def test_a_clean_history_has_no_problems() -> None:
         (change({}, {"attempts": 2}), "changed its attempts"),
         (change({}, {"lease_expires_at": "2026-11-16T12:00:59+00:00"}), "moved the lease back"),
         (
-            change({}, {"lease_expires_at": "2026-11-16T12:03:00+00:00", "last_heartbeat_at": "2026-11-16T12:02:00+00:00"}),
+            change({}, renewed("12:03:00", at="12:02:00")),
             "revived a lease",
         ),
         (change({}, {**WAITING, "attempts": 3}), "attempts went from"),

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import cast
 from uuid import UUID
 
 import msgspec
@@ -114,9 +113,9 @@ class PostgresJobs:
             "lease_seconds": self._settings.lease_seconds,
         }
         rows = await self._run(self._renewals, "renew", params)
-        renewed = frozenset(LeaseToken(cast("UUID", row["lease_token"])) for row in rows)
+        renewed = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
         cancel = frozenset(
-            LeaseToken(cast("UUID", row["lease_token"])) for row in rows if row["cancel_requested"]
+            LeaseToken(as_uuid(row["lease_token"])) for row in rows if row["cancel_requested"]
         )
         missing = [beat for beat in beats if beat.lease_token not in renewed]
         return Renewal(renewed, cancel, await self._fates(missing) if missing else {})
@@ -130,7 +129,7 @@ class PostgresJobs:
         params = settle_params(claim, settlement, now=self.now)
         rows = await self._run(self._settles, "settle", params)
         if rows:
-            return Status(cast("str", rows[0]["status"]))
+            return Status(str(rows[0]["status"]))
         # Not ours any more, or settled by an earlier call of ours whose answer was lost.
         return settled_under(claim, await self._run(self._settles, "resolve", {"job_id": claim.job_id}))
 
@@ -145,17 +144,7 @@ class PostgresJobs:
             "backoff_max": self._settings.backoff.cap,
         }
         rows = await self._run(self._reaps, "reap", params)
-        return [
-            Reaped(
-                job_id=JobId(cast("UUID", row["job_id"])),
-                type=cast("str", row["type"]),
-                queue=cast("str", row["queue"]),
-                status=Status(cast("str", row["status"])),
-                lease_owner=cast("str", row["lease_owner"]),
-                attempt=cast("int", row["attempt"]),
-            )
-            for row in rows
-        ]
+        return [msgspec.convert(row, Reaped) for row in rows]
 
     async def pulse(self) -> bool:
         [row] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
@@ -209,7 +198,7 @@ def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
             Code.IDEMPOTENCY_CONFLICT,
             f"the idempotency key is taken by job {row['job_id']} with another payload",
         )
-    return Enqueued(JobId(cast("UUID", row["job_id"])), bool(row["added"]))
+    return Enqueued(JobId(as_uuid(row["job_id"])), bool(row["added"]))
 
 
 def settle_params(claim: Claim, settlement: Settlement, *, now: datetime | None) -> dict[str, object]:
@@ -236,7 +225,7 @@ def settled_under(claim: Claim, rows: Sequence[Mapping[str, object]]) -> Status 
     """The status that a settle under this claim's token has written, None if there was none."""
     if not rows or rows[0]["lease_token"] != claim.lease_token or rows[0]["leased"]:
         return None
-    return Status(cast("str", rows[0]["status"]))
+    return Status(str(rows[0]["status"]))
 
 
 def _error_json(error: ErrorInfo) -> str:
@@ -260,3 +249,9 @@ def _fate(row: Mapping[str, object] | None, token: LeaseToken) -> Fate:
 
 def _claim(row: Mapping[str, object], owner: str) -> Claim:
     return msgspec.convert({**row, "lease_owner": owner}, Claim)
+
+
+def as_uuid(value: object) -> UUID:
+    if not isinstance(value, UUID):
+        raise TypeError(f"expected a uuid, found {type(value).__name__}")
+    return value

@@ -1,4 +1,4 @@
-"""One database connection that is made when needed, never waited for without limit, and dropped when in doubt."""
+"""One database connection: made when needed, never waited for without limit, dropped when in doubt."""
 
 import asyncio
 import os
