@@ -28,6 +28,7 @@ from bpc_worker.reaper import Reaper
 from bpc_worker.registry import Registry
 from bpc_worker.runner import Pace, Parts, Runner
 from bpc_worker.settler import Settler
+from bpc_worker.supervisor import Supervisor
 from bpc_worker.wake import Wake
 
 _log = log.get("app")
@@ -105,19 +106,26 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     equipment, close_handlers = _equipment(settings, registry, url)
     runner = None
     if plan.works:
-        parts = Parts(
-            store=store,
+        stuck = asyncio.Event()
+        supervisor = Supervisor(
             keeper=keeper,
             settler=Settler(store, equipment.settlement, on_database=health.note_database),
             handlers=handlers,
-            registry=registry,
             equipment=equipment,
+            metrics=metrics,
+            on_stuck=stuck.set,
+        )
+        parts = Parts(
+            store=store,
+            supervisor=supervisor,
+            handlers=handlers,
+            registry=registry,
             wake=wake,
             health=health,
             metrics=metrics,
             tell_others=listener.publish if listener is not None else _nobody,
         )
-        runner = Runner(parts, _pace(settings))
+        runner = Runner(parts, _pace(settings), stuck=stuck)
     reaper = Reaper(
         store,
         health,

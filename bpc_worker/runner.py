@@ -4,41 +4,21 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
-
-import msgspec
-import structlog
+from typing import Protocol
 
 from bpc_worker import log
-from bpc_worker.attempt import attempt
-from bpc_worker.context import Equipment, HandlerContext
-from bpc_worker.handler_api import HandlerSpec
-from bpc_worker.handler_loop import HandlerLoop, Running
+from bpc_worker.handler_loop import HandlerLoop
 from bpc_worker.health import Health
-from bpc_worker.jobs.errors import Code, JobError
-from bpc_worker.jobs.model import (
-    Cancelled,
-    Claim,
-    ErrorInfo,
-    Failed,
-    InfrastructureAway,
-    Lost,
-    Outcome,
-    Released,
-    Retry,
-    Settleable,
-    Snoozed,
-    Status,
-)
-from bpc_worker.lease import Holding, LeaseKeeper, StopReason
+from bpc_worker.jobs.errors import JobError
+from bpc_worker.jobs.model import Claim
+from bpc_worker.lease import StopReason
 from bpc_worker.ports import JobStore
 from bpc_worker.registry import Registry
-from bpc_worker.settler import Settler
+from bpc_worker.supervisor import Job, Supervisor
 from bpc_worker.wake import Wake
 
 _log = log.get("runner")
 
-_PATIENCE_AFTER_CANCEL = 5.0
 _BETWEEN_EMPTY_LOOKS = 0.05  # at most twenty looks a second, however loud the bell
 
 
@@ -46,16 +26,6 @@ class RunnerMetrics(Protocol):
     def looked(self) -> None: ...
 
     def woken(self, source: str) -> None: ...
-
-    def acquired(self, queue: str, job_type: str, *, waited: float) -> None: ...
-
-    def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None: ...
-
-    def failed(self, queue: str, job_type: str, *, reason: str) -> None: ...
-
-    def retried(self, queue: str, job_type: str) -> None: ...
-
-    def lease_lost(self) -> None: ...
 
     def slots(self, in_use: int) -> None: ...
 
@@ -74,37 +44,23 @@ class Parts:
     """What the loop works with."""
 
     store: JobStore
-    keeper: LeaseKeeper
-    settler: Settler
+    supervisor: Supervisor
     handlers: HandlerLoop
     registry: Registry
-    equipment: Equipment
     wake: Wake
     health: Health
     metrics: RunnerMetrics
     tell_others: Callable[[], None]
 
 
-@dataclass(slots=True, eq=False)
-class Job:
-    """One claimed job at work in this process."""
-
-    holding: Holding
-    running: Running[Outcome]
-    context: HandlerContext
-    started: float
-    timeout: float
-    stuck: bool = False
-
-
 class Runner:
-    def __init__(self, parts: Parts, pace: Pace) -> None:
+    def __init__(self, parts: Parts, pace: Pace, *, stuck: asyncio.Event) -> None:
         self._parts = parts
         self._pace = pace
+        self.stuck = stuck  # a handler ignores its cancellation: the process has to end
         self._jobs: dict[asyncio.Task[None], Job] = {}
         self._emptying_for_suspect = False
         self._suspect_checked_at = time.monotonic()
-        self.stuck = asyncio.Event()  # a handler ignores its cancellation: the process has to end
 
     @property
     def busy(self) -> int:
@@ -173,20 +129,10 @@ class Runner:
         self._emptying_for_suspect = await self._parts.store.suspect_waiting()
 
     def _start(self, claim: Claim, sent_at: float) -> None:
-        self._parts.metrics.acquired(
-            claim.queue, claim.type, waited=(claim.started_at - claim.scheduled_at).total_seconds()
+        job = self._parts.supervisor.start(
+            self._parts.registry[claim.type], claim, sent_at=sent_at, timeout=self._pace.job_timeout_seconds
         )
-        spec = self._parts.registry[claim.type]
-        holding = self._parts.keeper.hold(claim, sent_at=sent_at)
-        context = HandlerContext(holding, self._parts.equipment)
-        job = Job(
-            holding=holding,
-            running=self._parts.handlers.run(_attempt(spec, claim, context)),
-            context=context,
-            started=time.monotonic(),
-            timeout=spec.timeout_seconds or self._pace.job_timeout_seconds,
-        )
-        task = asyncio.create_task(self._run_one(job), name=f"job-{claim.job_id}")
+        task = asyncio.create_task(self._parts.supervisor.see_through(job), name=f"job-{claim.job_id}")
         self._jobs[task] = job
         task.add_done_callback(self._ended)
         self._parts.metrics.slots(len(self._jobs))
@@ -202,89 +148,14 @@ class Runner:
             _log.error("engine_bug", exc_info=error, job_id=str(job.holding.claim.job_id))
         if was_full:
             self._parts.wake.ring("slot")
-
-    async def _run_one(self, job: Job) -> None:
-        try:
-            outcome = await self._outcome(job)
-            if outcome is None:
-                return  # stuck: its lease is the reaper's
-            status = job.context.settled
-            if status is None:
-                status = await self._settle(job, outcome)
-            self._report(job, outcome, status)
-        finally:
-            self._parts.keeper.drop(job.holding)
         if job.context.follow_ups:
             self._parts.wake.ring("follow_up")
             self._parts.tell_others()
 
-    async def _outcome(self, job: Job) -> Outcome | None:
-        """How the handler ended; None when it does not end at all."""
-        stopping = asyncio.ensure_future(job.holding.stop_requested.wait())
-        try:
-            waiting: set[asyncio.Future[None] | asyncio.Task[Literal[True]]] = {job.running.ended, stopping}
-            await asyncio.wait(waiting, timeout=job.timeout, return_when=asyncio.FIRST_COMPLETED)
-            if not job.running.ended.done() and not job.holding.stop(StopReason.TIMEOUT):
-                # It is settling at this moment, which is bounded; or somebody else stopped it just now.
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopping.cancel()
-        if not job.running.ended.done() and not await self._cancel(job):
-            return None
-        returned = job.running.result()
-        if returned is not None and job.holding.stopped is not StopReason.LOST:
-            return returned
-        return _because(job.holding.stopped, job.timeout)
-
-    async def _cancel(self, job: Job) -> bool:
-        job.running.cancel()
-        await asyncio.wait({job.running.ended}, timeout=_PATIENCE_AFTER_CANCEL)
-        if job.running.ended.done():
-            return True
-        job.stuck = True
-        _log.error(
-            "handler_ignores_cancellation",
-            job_id=str(job.holding.claim.job_id), job_type=job.holding.claim.type,
-            reason=str(job.holding.stopped),
-        )  # fmt: skip
-        self.stuck.set()
-        return False
-
-    async def _settle(self, job: Job, outcome: Outcome) -> Status | None:
-        if isinstance(outcome, Lost):
-            return None
-        job.holding.begin_settle()
-        return await self._parts.settler.settle(job.holding.claim, outcome)
-
-    def _report(self, job: Job, outcome: Outcome, status: Status | None) -> None:
-        claim, metrics = job.holding.claim, self._parts.metrics
-        seconds = time.monotonic() - job.started
-        if status is None:
-            metrics.lease_lost()
-        else:
-            metrics.settled(claim.queue, claim.type, status=status.value, seconds=seconds)
-            if isinstance(outcome, Retry) and status is Status.QUEUED:
-                metrics.retried(claim.queue, claim.type)
-        error = _error_of(outcome)
-        if error is not None and status is not None:
-            metrics.failed(claim.queue, claim.type, reason=error.code)
-        say = _log.debug if status is Status.SUCCEEDED else _log.warning
-        say(
-            "attempt_ended" if status is not None else "lease_lost",
-            job_id=str(claim.job_id), job_type=claim.type, queue=claim.queue,
-            tenant_id=str(claim.tenant_id), attempt=claim.attempts, outcome=type(outcome).__name__,
-            status=status.value if status is not None else "LOST",
-            duration_ms=round(seconds * 1000, 1),
-            error_code=error.code if error is not None else None,
-            error_message=error.message if error is not None else None,
-            correlation_id=claim.correlation_id,
-        )  # fmt: skip
-
     @property
     def inside_time_outs(self) -> bool:
         """Whether some job is running that has not used up its time."""
-        now = time.monotonic()
-        return any(now - job.started <= job.timeout for job in self._jobs.values())
+        return any(job.in_time for job in self._jobs.values())
 
     async def drain(self, *, grace: float, hurry: asyncio.Event) -> None:
         """Let running jobs finish for `grace` seconds or until told to hurry; then give them back."""
@@ -313,50 +184,11 @@ class Runner:
         jobs = tuple(self._jobs.values())
         blocking = [job for job in jobs if job.running.blocks_the_loop]
         guilty = blocking if self._parts.handlers.blocked else [job for job in jobs if job.stuck]
-        innocent = [job for job in jobs if job not in guilty]
-        for job in innocent:
-            job.holding.stop(StopReason.SHUTDOWN)
         releases = [
-            asyncio.ensure_future(self._parts.settler.settle(job.holding.claim, Released()))
-            for job in innocent
-            if job.context.settled is None
+            asyncio.ensure_future(self._parts.supervisor.give_back(job))
+            for job in jobs
+            if job not in guilty and not job.running.ended.done()
         ]
         if releases:
             _log.warning("jobs_released", count=len(releases))
             await asyncio.wait(releases, timeout=within)
-
-
-async def _attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext) -> Outcome:
-    with structlog.contextvars.bound_contextvars(
-        job_id=str(claim.job_id), job_type=claim.type, queue=claim.queue, attempt=claim.attempts,
-        tenant_id=str(claim.tenant_id), correlation_id=claim.correlation_id,
-    ):  # fmt: skip
-        return await attempt(spec, claim, context)
-
-
-def _because(reason: StopReason | None, timeout: float) -> Settleable | Lost:
-    """What a cancelled handler's end means, by who cancelled it."""
-    match reason:
-        case StopReason.TIMEOUT:
-            text = f"the handler did not end within {timeout:g} s"
-            return Retry(ErrorInfo(Code.HANDLER_TIMEOUT, text, True))
-        case StopReason.SHUTDOWN:
-            return Released()
-        case StopReason.CANCEL:
-            return Cancelled()
-        case StopReason.UNPROVEN:
-            text = "the lease could not be renewed in time"
-            return InfrastructureAway(ErrorInfo(Code.DB_UNAVAILABLE, text, True))
-        case StopReason.LOST:
-            return Lost()
-        case None:
-            text = "the handler cancelled itself"
-            return Retry(ErrorInfo(Code.INTERNAL_ERROR, text, True))
-
-
-def _error_of(outcome: Outcome) -> ErrorInfo | None:
-    match outcome:
-        case Retry(error) | Failed(error) | InfrastructureAway(error) | Snoozed(error, _):
-            return error
-        case _:
-            return None

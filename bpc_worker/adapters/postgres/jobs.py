@@ -114,9 +114,7 @@ class PostgresJobs:
         }
         rows = await self._run(self._renewals, "renew", params)
         renewed = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
-        cancel = frozenset(
-            LeaseToken(as_uuid(row["lease_token"])) for row in rows if row["cancel_requested"]
-        )
+        cancel = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows if row["cancel_requested"])
         missing = [beat for beat in beats if beat.lease_token not in renewed]
         return Renewal(renewed, cancel, await self._fates(missing) if missing else {})
 

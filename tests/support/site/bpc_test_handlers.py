@@ -46,6 +46,17 @@ class Fail(Payload, frozen=True):
     seconds: float = 0.0
 
 
+class Anything(Payload, frozen=True):
+    value: object = None
+
+
+class Refused(Payload, frozen=True):
+    """Where a text stands that PostgreSQL does not store: the result, the completion or the progress."""
+
+    where: str = "result"
+    seconds: float = 0.0
+
+
 class Follow(Payload, frozen=True):
     depth: int
 
@@ -122,6 +133,29 @@ async def kill(_: Nothing, __: Context) -> object:
     return None
 
 
+async def anything(payload: Anything, _: Context) -> object:
+    return {"kind": type(payload.value).__name__}
+
+
+async def late(payload: Sleep, ctx: Context) -> None:
+    """Does not let itself be stopped before it has completed."""
+    try:
+        await asyncio.sleep(payload.seconds)
+    except asyncio.CancelledError:
+        pass
+    await ctx.complete(result={"late": True})
+
+
+async def refused(payload: Refused, ctx: Context) -> object:
+    text = {"text": "a\x00b"}
+    if payload.where == "progress":
+        ctx.stage("refused", **text)
+    await asyncio.sleep(payload.seconds)
+    if payload.where == "complete":
+        await ctx.complete(result=text)
+    return text if payload.where == "result" else None
+
+
 async def stubborn(payload: Sleep, _: Context) -> object:
     """Ignores every cancellation."""
     ends_at = time.monotonic() + payload.seconds
@@ -133,12 +167,15 @@ async def stubborn(payload: Sleep, _: Context) -> object:
     return None
 
 
+ANY = HandlerSpec(job_type="TEST_ANY", payload=Anything, handle=anything)
 BLOCK = HandlerSpec(job_type="TEST_BLOCK", payload=Block, handle=block)
 EFFECT = HandlerSpec(job_type="TEST_EFFECT", payload=Effect, handle=effect)
 FAIL = HandlerSpec(job_type="TEST_FAIL", payload=Fail, handle=fail)
 FOLLOW = HandlerSpec(job_type="TEST_FOLLOW", payload=Follow, handle=follow)
 KILL = HandlerSpec(job_type="TEST_KILL", payload=Nothing, handle=kill)
+LATE = HandlerSpec(job_type="TEST_LATE", payload=Sleep, handle=late)
 NOOP = HandlerSpec(job_type="TEST_NOOP", payload=Nothing, handle=noop)
 READ = HandlerSpec(job_type="TEST_READ", payload=Nothing, handle=read)
+REFUSED = HandlerSpec(job_type="TEST_REFUSED", payload=Refused, handle=refused)
 SLEEP = HandlerSpec(job_type="TEST_SLEEP", payload=Sleep, handle=sleep)
 STUBBORN = HandlerSpec(job_type="TEST_STUBBORN", payload=Sleep, handle=stubborn, timeout_seconds=2)

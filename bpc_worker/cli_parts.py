@@ -1,0 +1,108 @@
+"""What the commands share: settings, a database, and words for what goes wrong."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from bpc_worker.config import Settings
+    from bpc_worker.registry import Registry
+
+EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_UNREACHABLE = 1, 2, 3, 69
+
+
+def fail(code: int, *lines: str) -> NoReturn:
+    for line in lines:
+        click.echo(f"bpc-worker: {line}", err=True)
+    raise SystemExit(code)
+
+
+def settings_from(config_path: str | None, **flags: object) -> "Settings":
+    from bpc_worker import config, log
+
+    given = {name.replace("__", "."): value for name, value in flags.items() if value is not None}
+    try:
+        settings = config.load(
+            env=os.environ,
+            flags=given,
+            config_path=config_path,
+            default_worker_id=f"{socket.gethostname()}-{os.getpid()}",
+        )
+    except config.ConfigError as error:
+        fail(EXIT_USAGE, "the configuration is not valid:", *(f"  {problem}" for problem in error.problems))
+    log.configure(level=settings.log.level, fmt=settings.log.format)
+    for hint in settings.hints:
+        click.echo(f"bpc-worker: {hint}", err=True)
+    return settings
+
+
+@contextmanager
+def database_url(settings: "Settings") -> Iterator[str]:
+    """The configured database, or the embedded one, migrated, for as long as the block lasts."""
+    if settings.database.url is not None:
+        yield settings.database.url
+        return
+    from bpc_worker.adapters import embedded_postgres
+    from bpc_worker.adapters.migrate import migrate
+
+    try:
+        embedded = embedded_postgres.start(settings.data_dir)
+    except embedded_postgres.EmbeddedPostgresError as error:
+        fail(EXIT_FAILED, str(error))
+    try:
+        click.echo(embedded.notice, err=True)
+        migrate(embedded.url)
+        yield embedded.url
+    finally:
+        embedded.release()
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Errors of the work inside, as words and an exit code."""
+    from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
+
+    exits = {Code.NOT_FOUND: EXIT_NOT_FOUND, Code.VALIDATION_ERROR: EXIT_USAGE}
+    try:
+        yield
+    except SchemaMismatch as error:
+        fail(EXIT_FAILED, f"the schema does not fit: {error.message}", "run `bpc-worker migrate`")
+    except Unavailable as error:
+        fail(EXIT_UNREACHABLE, error.message, "check BPC_DATABASE_URL, and that the server runs")
+    except JobError as error:
+        fail(exits.get(Code(error.code), EXIT_FAILED), str(error))
+
+
+def installed_handlers() -> "Registry":
+    from bpc_worker import registry
+
+    try:
+        return registry.load()
+    except registry.RegistryError as error:
+        fail(EXIT_USAGE, "the installed handlers cannot be used:", *(f"  {line}" for line in error.problems))
+
+
+def migrate_now(url: str) -> list[str]:
+    import psycopg
+
+    from bpc_worker.adapters.migrate import migrate
+    from bpc_worker.jobs.errors import Permanent
+    from bpc_worker.log import redact
+
+    try:
+        return migrate(url, tell=lambda version: click.echo(f"applying {version}", err=True))
+    except Permanent as error:
+        fail(EXIT_FAILED, error.message)
+    except psycopg.errors.InsufficientPrivilege as error:
+        fail(
+            EXIT_FAILED,
+            f"the login may not migrate: {error.diag.message_primary}",
+            "migrate as a login with CREATEROLE that owns the database (BPC_MIGRATE_DATABASE_URL),",
+            "or let an administrator create the roles of sql/migrations/0001_roles.sql first",
+        )
+    except psycopg.OperationalError as error:
+        fail(EXIT_UNREACHABLE, f"no database: {redact(str(error).splitlines()[0])}")
