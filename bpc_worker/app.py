@@ -38,16 +38,17 @@ class PortTakenError(Exception):
     """Somebody else listens where the probes should."""
 
 
-def dsn(settings: Settings, url: str) -> Dsn:
+def dsn(settings: Settings, url: str, *, engine: bool = False) -> Dsn:
     lease = settings.jobs.lease_seconds
     return Dsn(
         url=url,
         application_name=f"bpc-worker {settings.worker.id}",
         connect_timeout=call_timeout(settings),
         statement_timeout=settings.database.statement_timeout_seconds,
-        lock_timeout=min(5.0, lease / 4),
+        lock_timeout=min(1.0, call_timeout(settings) / 2),  # a locked row is told from a silent server
         idle_in_transaction_timeout=lease / 2,
         prepared_statements=settings.database.prepared_statements,
+        engine=engine,
     )
 
 
@@ -90,7 +91,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     metrics = Metrics()
     wake = Wake()
     health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
-    store = PostgresJobs(dsn(settings, url), queue_settings(settings, registry))
+    store = PostgresJobs(dsn(settings, url, engine=True), queue_settings(settings, registry))
     keeper = LeaseKeeper(
         store,
         LeaseTiming(
@@ -173,7 +174,7 @@ async def _with_probes(
         _log.info("started", worker_id=settings.worker.id, version=__version__, port=port)
     try:
         code = await engine.run(until_empty=plan.until_empty)
-        _log.info("stopped", count=code)
+        _log.info("stopped")
         return code
     finally:
         store.close()

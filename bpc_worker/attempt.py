@@ -1,6 +1,10 @@
 """The one try-boundary: run a handler, return how it ended."""
 
+import asyncio
 import json
+import re
+import traceback
+from pathlib import Path
 
 import msgspec
 
@@ -29,6 +33,9 @@ from bpc_worker.jobs.model import (
 
 _log = log.get("attempt")
 _LONGEST_MESSAGE = 2000
+_LONGEST_DETAIL = 8_000
+_LONGEST_RESULT = 1_048_576
+_QUOTED_VALUE = re.compile(r"Invalid enum value .*?( - at `|$)", re.DOTALL)
 
 
 async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Context) -> Outcome:
@@ -36,7 +43,7 @@ async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Cont
     try:
         payload = decode(claim.payload, spec.payload)
         result = await spec.handle(payload, context)
-        return Done(encode_result(result), _spec_hash(claim))
+        return Done(encode_result(result), spec_hash_of(claim))
     except LeaseLost:
         return Lost()
     except Snooze as error:
@@ -49,28 +56,37 @@ async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Cont
         return Retry(info(error))
     except TimeoutError as error:
         return Retry(ErrorInfo(Code.HANDLER_TIMEOUT, clean(str(error) or "timed out"), True))
-    except Exception as error:  # noqa: BLE001 - a bug in a handler must not stop the worker
-        _log.warning("handler_bug", exc_info=True)
-        return Retry(ErrorInfo(Code.INTERNAL_ERROR, clean(f"{type(error).__name__}: {error}"), True))
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a bug, or sys.exit(), must not stop the worker
+        # Type and place only: the words of a foreign exception may quote what it was working on.
+        what = f"{type(error).__name__} at {_place(error)}"
+        _log.warning("handler_bug", error_message=what, exception=_frames(error))
+        return Retry(ErrorInfo(Code.INTERNAL_ERROR, what, True))
 
 
 def decode(payload: str, into: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.json.decode(payload, type=into)
     except (msgspec.DecodeError, RecursionError) as error:  # ValidationError is a DecodeError
-        raise Permanent(Code.VALIDATION_ERROR, f"payload: {error}") from error
+        said = _QUOTED_VALUE.sub(r"Invalid enum value\1", str(error))
+        raise Permanent(Code.VALIDATION_ERROR, f"payload: {said}") from error
 
 
 def encode_result(result: object) -> str | None:
     if result is None:
         return None
     try:
-        return msgspec.json.encode(result).decode()
+        text = msgspec.json.encode(result).decode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise Permanent(Code.VALIDATION_ERROR, f"the handler's result is not JSON: {error}") from error
+        message = f"the handler's result is not JSON: {type(error).__name__}"
+        raise Permanent(Code.VALIDATION_ERROR, message) from error
+    if len(text) > _LONGEST_RESULT:
+        raise Permanent(Code.PAYLOAD_TOO_LARGE, f"the handler's result has {len(text)} characters")
+    return text
 
 
-def _spec_hash(claim: Claim) -> bytes | None:
+def spec_hash_of(claim: Claim) -> bytes | None:
     if claim.spec_hash is not None:
         return claim.spec_hash
     try:
@@ -80,10 +96,40 @@ def _spec_hash(claim: Claim) -> bytes | None:
 
 
 def info(error: JobError) -> ErrorInfo:
-    return ErrorInfo(error.code, clean(error.message), error.retryable, error.detail)
+    return ErrorInfo(clean(error.code), clean(error.message), error.retryable, _detail(error))
+
+
+def _detail(error: JobError) -> dict[str, object] | None:
+    """What can be stored of it, or nothing."""
+    text = None if error.detail is None else storable_json(error.detail)
+    if text is None:
+        return None
+    found: dict[str, object] = msgspec.json.decode(log.redact(text), type=dict[str, object])
+    return found
+
+
+def storable_json(value: object) -> str | None:
+    """The JSON that PostgreSQL takes, of bounded length; None where there is none."""
+    try:
+        text = msgspec.json.encode(value).decode()
+        msgspec.json.decode(text)  # a Raw inside may be anything
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return None
+    return None if len(text) > _LONGEST_DETAIL or "\\u0000" in text else text
+
+
+def _frames(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return " <- ".join(
+        f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)
+    )
+
+
+def _place(error: BaseException) -> str:
+    return _frames(error).partition(" <- ")[0]
 
 
 def clean(text: str) -> str:
     """Only what PostgreSQL stores: no NUL, no lone surrogates, and of bounded length."""
     storable = text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
-    return log.redact(storable[:_LONGEST_MESSAGE])
+    return log.redact(storable)[:_LONGEST_MESSAGE]

@@ -1,6 +1,7 @@
 """The process that does CPU-heavy or hostile work, without secrets: `python -I -m bpc_worker.child`."""
 
 import ctypes
+import math
 import os
 import resource
 import signal
@@ -20,11 +21,11 @@ _MEGABYTE = 1024 * 1024
 def main() -> None:
     parent, memory_mb, cpu_seconds = (int(word) for word in sys.argv[1:4])
     _die_with(parent)
-    _limit(memory_mb, cpu_seconds)
+    _limit(memory_mb)
     calls = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # a print() in a task must not get between the answers
-    serve(calls, answers)
+    serve(calls, answers, cpu_seconds)
 
 
 def _die_with(parent: int) -> None:
@@ -34,15 +35,21 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _limit(memory_mb: int, cpu_seconds: int) -> None:
+def _limit(memory_mb: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold customers' documents
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb * _MEGABYTE,) * 2)
-    # The limit counts the whole life of a child, so it also bounds how long one is reused.
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds,) * 2)
 
 
-def serve(calls: BinaryIO, answers: BinaryIO) -> None:
+def _limit_cpu(seconds: int) -> None:
+    """From now on: the system counts a process's whole life, a call is to be charged for itself only."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    spent = math.ceil(used.ru_utime + used.ru_stime)
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, resource.RLIM_INFINITY))
+
+
+def serve(calls: BinaryIO, answers: BinaryIO, cpu_seconds: int) -> None:
     while (body := read_frame(calls)) is not None:
+        _limit_cpu(cpu_seconds)
         answers.write(frame(answer(body)))
 
 

@@ -68,7 +68,7 @@ def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empt
     from bpc_worker.engine import SchemaRefusedError
 
     handlers = installed_handlers()
-    plan = app.Plan(works=role != "reaper", reaps=role != "worker", until_empty=until_empty)
+    plan = app.Plan(works=role != "reaper", reaps=True, until_empty=until_empty)
     with database_url(settings) as url:
         if with_migrations:
             migrate_now(settings.database.migrate_url or url)

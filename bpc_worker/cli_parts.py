@@ -70,7 +70,8 @@ def explained() -> Iterator[None]:
     try:
         yield
     except SchemaMismatch as error:
-        fail(EXIT_FAILED, f"the schema does not fit: {error.message}", "run `bpc-worker migrate`")
+        remedy = "GRANT bpc_app TO the login" if error.sqlstate == "42501" else "run `bpc-worker migrate`"
+        fail(EXIT_FAILED, f"the database refuses: {error.message}", remedy)
     except Unavailable as error:
         fail(EXIT_UNREACHABLE, error.message, "check BPC_DATABASE_URL, and that the server runs")
     except JobError as error:

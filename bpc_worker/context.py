@@ -5,11 +5,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-import msgspec
-
-from bpc_worker.attempt import clean, encode_result, info
+from bpc_worker.attempt import clean, encode_result, info, spec_hash_of, storable_json
 from bpc_worker.commands import Command
 from bpc_worker.handler_api import (
+    AnyChildTask,
     ChildTask,
     JobInfo,
     Permanent,
@@ -19,7 +18,7 @@ from bpc_worker.handler_api import (
     Tx,
     Write,
 )
-from bpc_worker.jobs.model import Claim, Done, Failed, Settleable, Status
+from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.lease import Holding
 
@@ -31,7 +30,7 @@ class Database(Protocol):
 
     async def complete(
         self, holding: Holding, settlement: Settlement, write: Callable[[Tx], Awaitable[None]]
-    ) -> tuple[Status, int]: ...
+    ) -> tuple[Status, tuple[NewJob, ...]]: ...
 
 
 class Children(Protocol):
@@ -49,11 +48,15 @@ class Equipment:
 
 
 class HandlerContext:
-    def __init__(self, holding: Holding, equipment: Equipment) -> None:
+    def __init__(
+        self, holding: Holding, equipment: Equipment, child_tasks: tuple[AnyChildTask, ...] = ()
+    ) -> None:
         self._holding = holding
         self._equipment = equipment
+        self._child_tasks = child_tasks
+        self._reading = False
         self.settled: Status | None = None
-        self.follow_ups = 0
+        self.follow_ups: tuple[NewJob, ...] = ()
 
     @property
     def job(self) -> JobInfo:
@@ -74,11 +77,15 @@ class HandlerContext:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Reading]:
-        async with self._equipment.database.reading(self._holding.claim) as session:
-            yield session
+        self._reading = True
+        try:
+            async with self._equipment.database.reading(self._holding.claim) as session:
+                yield session
+        finally:
+            self._reading = False
 
     async def complete(self, write: Write | None = None, *, result: object = None) -> None:
-        await self._end(Done(encode_result(result)), write or _nothing)
+        await self._end(Done(encode_result(result), spec_hash_of(self._holding.claim)), write or _nothing)
 
     async def reject(self, write: Write, error: Permanent) -> NoReturn:
         await self._end(Failed(info(error)), write)
@@ -87,6 +94,8 @@ class HandlerContext:
     async def _end(self, outcome: Settleable, write: Write) -> None:
         if self.settled is not None:
             raise RuntimeError("this job has already been completed")
+        if self._reading:
+            raise RuntimeError("complete() stands after reading(), not inside it")
         settlement = self._equipment.settlement(self._holding.claim, outcome)
         self.settled, self.follow_ups = await self._equipment.database.complete(
             self._holding, settlement, write
@@ -96,11 +105,13 @@ class HandlerContext:
         self._holding.check()
 
     async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
+        if not any(task is known for known in self._child_tasks):
+            raise LookupError(f"{task.name} is not among the child tasks of the handler's SPEC")
         return await self._equipment.children.run(task, request)
 
     def stage(self, name: str, **progress: object) -> None:
-        self._holding.stage = clean(name[:_LONGEST_STAGE])
-        self._holding.progress = msgspec.json.encode(progress).decode() if progress else None
+        self._holding.stage = clean(name)[:_LONGEST_STAGE]
+        self._holding.progress = storable_json(progress) if progress else None
 
 
 async def _nothing(_: Tx) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bpc_worker import log
 from bpc_worker.handler_loop import HandlerLoop
 from bpc_worker.health import Health
-from bpc_worker.jobs.errors import Code, JobError, Unavailable
+from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
 from bpc_worker.ports import JobStore
 from bpc_worker.runner import Runner
 from bpc_worker.wake import Wake
@@ -23,6 +23,7 @@ _TICK_SECONDS = 1.0
 _QUIET_SECONDS = 4.0
 _GIVE_BACK_SECONDS = 3.5  # both fit into the five seconds after the grace
 _ABANDON_SECONDS = 1.0
+_GRANT = "GRANT bpc_worker TO it"
 
 
 class SchemaRefusedError(Exception):
@@ -89,11 +90,13 @@ class Engine:
 
     async def _given_back(self, looking: asyncio.Task[None]) -> bool:
         """Whether every job is settled and no claim is on its way, in the time that is left."""
-        if self.runner is None or self.runner.stuck.is_set():
+        if self.runner is None:
             return False
         ends_at = time.monotonic() + _GIVE_BACK_SECONDS
         # A look that was under way may still bring jobs: they are given back like the others.
         await asyncio.wait({looking}, timeout=_GIVE_BACK_SECONDS / 2)
+        if self.runner.stuck.is_set():
+            return False
         await self.runner.drain(grace=0, hurry=asyncio.Event())
         ended = await self.runner.ended(within=max(0.1, ends_at - time.monotonic()))
         return ended and looking.done()
@@ -130,6 +133,10 @@ class Engine:
         while not stop.is_set():
             try:
                 problem = await self.schema_problem()
+            except SchemaMismatch as error:
+                raise SchemaRefusedError(
+                    f"the login may not read the schema: {error.message}; {_GRANT}"
+                ) from error
             except JobError as error:
                 self.health.note_database(error)
                 _log.warning("database_awaited", error_code=error.code, error_message=error.message)

@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from bpc_worker.jobs.errors import (
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 
 __all__ = [
+    "AnyChildTask",
     "ChildTask",
     "Code",
     "Command",
@@ -98,6 +99,10 @@ class ChildTask(Generic[Request, Response]):
     run: Callable[[Request], Response]
 
 
+# Requests and responses differ from task to task; whoever runs one knows them.
+AnyChildTask = ChildTask[Any, Any]
+
+
 class Context(Protocol):
     """What a running handler can do."""
 
@@ -142,4 +147,4 @@ class HandlerSpec(Generic[P]):
     timeout_seconds: float | None = None  # None: worker.job_timeout_seconds
     max_attempts: int | None = None  # None: jobs.max_attempts_default
     priority: Priority = Priority.NORMAL
-    child_tasks: tuple[ChildTask[msgspec.Struct, msgspec.Struct], ...] = field(default=())
+    child_tasks: tuple[AnyChildTask, ...] = ()  # what ctx.child may be asked for

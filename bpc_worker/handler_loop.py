@@ -5,9 +5,14 @@ import threading
 import time
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from bpc_worker import log
 
 T = TypeVar("T")
+
+_log = log.get("handlers")
 
 _BLOCKED_AFTER = 2.5  # the control loop asks every second
 
@@ -24,6 +29,7 @@ class Running(Generic[T]):
 
     def _start(self, work: Coroutine[object, object, T]) -> None:
         self._task = self._handlers.loop.create_task(work)
+        self._handlers.owners[self._task] = self
         self._task.add_done_callback(self._report)
 
     def _report(self, _: asyncio.Task[T]) -> None:
@@ -49,14 +55,18 @@ class Running(Generic[T]):
 
     @property
     def blocks_the_loop(self) -> bool:
-        """Whether the loop is inside this handler's code at this moment."""
-        return self._task is not None and asyncio.current_task(self._handlers.loop) is self._task
+        """Whether the loop is inside this handler's code at this moment, or that of a task it started."""
+        inside = asyncio.current_task(self._handlers.loop)
+        return inside is not None and self._handlers.owners.get(inside) is self
 
 
 class HandlerLoop:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self.loop.set_task_factory(self._new_task)
+        self.owners: WeakKeyDictionary[asyncio.Task[Any], Running[Any]] = WeakKeyDictionary()
         self.ticked_at = time.monotonic()
+        self._stopping = False
         self._thread = threading.Thread(target=self._run, name="handlers", daemon=True)
 
     def start(self) -> None:
@@ -64,7 +74,22 @@ class HandlerLoop:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
+        while not self._stopping:
+            try:
+                self.loop.run_forever()
+            except (SystemExit, KeyboardInterrupt) as error:  # sys.exit() in a task that a handler started
+                _log.error("handler_tried_to_exit", reason=type(error).__name__)
+
+    def _new_task(
+        self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], **options: Any
+    ) -> asyncio.Task[T]:
+        """A task of a handler's own belongs to the same job."""
+        task = asyncio.Task(work, loop=loop, **options)
+        parent = asyncio.current_task(loop)
+        owner = self.owners.get(parent) if parent is not None else None
+        if owner is not None:
+            self.owners[task] = owner
+        return task
 
     def run(self, work: Coroutine[object, object, T]) -> Running[T]:
         return Running(self, work)
@@ -82,6 +107,7 @@ class HandlerLoop:
         self.ticked_at = time.monotonic()
 
     def stop(self) -> None:
+        self._stopping = True
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(timeout=1.0)
         if not self._thread.is_alive():

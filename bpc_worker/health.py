@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bpc_worker.jobs.errors import JobError, SchemaMismatch
+from bpc_worker.jobs.errors import JobError, SchemaMismatch, Unavailable
 
 _TICK_LIMIT = 30.0
 _DATABASE_LIMIT = 15.0
+_DISTRUST_SECONDS = 5.0  # longer than the pause between two tries of a settle
 
 
 @dataclass(slots=True)
@@ -21,31 +22,40 @@ class Health:
     control_ticked_at: float = field(default_factory=time.monotonic)
     database_ok_at: float | None = None
     database_down: str | None = "not asked yet"
+    outage: bool = False  # seen, and not yet over
     recovered_at: float | None = None  # when the database came back after an outage
+    mismatch_at: float | None = None  # when a statement of ours last did not fit the schema
 
     def note_database(self, error: JobError | None) -> None:
         """Every duty that talks to the database tells how it went."""
         now = time.monotonic()
         if isinstance(error, SchemaMismatch):
-            self.schema = f"mismatch: {error.message}"
+            self.schema, self.mismatch_at = f"mismatch: {error.message}", now
             return
         if error is not None:
-            self.database_down = error.code
+            if isinstance(error, Unavailable):  # any other error is an answer: a locked row is no outage
+                self.database_down, self.outage = error.code, True
             return
-        if self.database_down is not None and self.database_ok_at is not None:
-            self.recovered_at = now
+        if self.outage:
+            self.recovered_at, self.outage = now, False
         self.database_down = None
         self.database_ok_at = now
 
     def note_claim(self) -> None:
-        """A claim went through, so the schema fits (again)."""
+        """A claim went through, so the schema fits (again) if no other statement has just said otherwise."""
         self.note_database(None)
-        self.schema = "ok"
+        if self.may_claim:
+            self.schema = "ok"
+
+    @property
+    def may_claim(self) -> bool:
+        """Not soon after a statement of ours did not fit: what is taken could perhaps not be settled."""
+        return self.mismatch_at is None or time.monotonic() - self.mismatch_at >= _DISTRUST_SECONDS
 
     @property
     def reaping_is_fair(self) -> bool:
         """After an outage the holders get one lease to settle before anybody takes their jobs."""
-        if self.database_down is not None and self.database_ok_at is not None:
+        if self.outage:
             return False
         return self.recovered_at is None or time.monotonic() - self.recovered_at >= self.lease_seconds
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bpc_worker import log
-from bpc_worker.jobs.errors import JobError, LeaseLost
+from bpc_worker.jobs.errors import JobError, LeaseLost, Permanent
 from bpc_worker.jobs.model import Claim, Fate, LeaseToken
 from bpc_worker.ports import Heartbeat, JobStore, Renewal
 
@@ -55,8 +55,8 @@ class Holding:
             self._settling = self._stopped is None
             return self._settling
 
-    def abort_settle(self) -> None:
-        """The settle was rolled back and will be tried again: the keeper may stop it in between."""
+    def end_settle(self) -> None:
+        """The settle is through or rolled back: from here on the handler can be stopped again."""
         with self._lock:
             self._settling = False
 
@@ -135,7 +135,7 @@ class LeaseKeeper:
             return await self._until_something_is_held()
         sent_at = time.monotonic()
         try:
-            renewal = await self._store.renew([holding.heartbeat() for holding in holdings])
+            renewal = await self._renew(holdings)
         except JobError as error:
             self._on_database(error)
             _log.warning("renewal_failed", error_code=error.code, error_message=error.message)
@@ -143,6 +143,15 @@ class LeaseKeeper:
         self._on_database(None)
         self._on_renewed(len(renewal.renewed))
         return self._apply(holdings, renewal, proven_until=sent_at + self._timing.lease_seconds)
+
+    async def _renew(self, holdings: Iterable[Holding]) -> Renewal:
+        try:
+            return await self._store.renew([holding.heartbeat() for holding in holdings])
+        except Permanent as error:  # somebody's progress cannot be stored, which must cost nobody his lease
+            _log.warning("progress_refused", error_code=error.code, error_message=error.message)
+            for holding in holdings:
+                holding.stage = holding.progress = None
+            return await self._store.renew([holding.heartbeat() for holding in holdings])
 
     async def _until_something_is_held(self) -> float:
         self._changed.clear()

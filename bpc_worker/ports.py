@@ -51,6 +51,9 @@ class JobStore(Protocol):
     async def claim(self, *, limit: int, idle: bool) -> list[Claim]:
         """Take up to `limit` due jobs; one suspect alone when this worker is idle."""
 
+    async def undo_unheard_claims(self) -> None:
+        """Give back what a claim took whose answer never came; nothing to do as a rule."""
+
     async def suspect_waiting(self) -> bool:
         """Whether a suspect has waited so long that a busy worker should empty itself for it."""
 
@@ -64,7 +67,3 @@ class JobStore(Protocol):
 
     async def pulse(self) -> bool:
         """Whether the store answers and can be written."""
-
-
-class Bell(Protocol):
-    def ring(self, source: str) -> None: ...

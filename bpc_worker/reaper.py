@@ -24,7 +24,7 @@ _ACTIONS = {
 
 
 class ReaperMetrics(Protocol):
-    def reaped(self, action: str) -> None: ...
+    def reaped(self, queue: str, job_type: str, *, action: str) -> None: ...
 
     def scanned(self, seconds: float) -> None: ...
 
@@ -89,7 +89,7 @@ class Reaper:
 
     def _report(self, job: Reaped) -> None:
         action = _ACTIONS.get(job.status, "other")
-        self._metrics.reaped(action)
+        self._metrics.reaped(job.queue, job.type, action=action)
         _log.warning(
             "lease_reaped", job_id=str(job.job_id), job_type=job.type, queue=job.queue,
             attempt=job.attempt, status=job.status.value, worker_id=job.lease_owner,

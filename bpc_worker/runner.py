@@ -29,6 +29,8 @@ class RunnerMetrics(Protocol):
 
     def slots(self, in_use: int) -> None: ...
 
+    def produced(self, queue: str, job_type: str) -> None: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
@@ -73,24 +75,28 @@ class Runner:
             claimed, asked = await self._look()
             if 0 < claimed == asked and self._free:
                 continue  # it came back full: there may be more
-            if claimed == 0 and "amqp" in rung:
-                await asyncio.sleep(_BETWEEN_EMPTY_LOOKS)
+            if claimed == 0 and "amqp" in rung and self._free:  # a full worker has not looked
+                await self._parts.wake.pause(_BETWEEN_EMPTY_LOOKS, ignoring="amqp")
             rung = await self._wait()
 
     async def run_until_empty(self, stop: asyncio.Event) -> None:
         """Until nothing is due and nothing runs."""
         while not stop.is_set():
-            claimed, _ = await self._look()
+            claimed, asked = await self._look()
             if self._jobs:
                 await asyncio.wait(set(self._jobs), return_when=asyncio.FIRST_COMPLETED)
-            elif not claimed and self._parts.health.database_down is None:
+            elif asked and not claimed:
                 return
             elif not claimed:
                 await self._wait()
 
     @property
     def _free(self) -> int:
-        if self._emptying_for_suspect or any(job.holding.claim.suspect for job in self._jobs.values()):
+        if self.stuck.is_set():  # the process is about to end: what it gave back is not for itself
+            return 0
+        if self._jobs and self._emptying_for_suspect:
+            return 0
+        if any(job.holding.claim.suspect for job in self._jobs.values()):
             return 0
         return self._pace.slots - len(self._jobs)
 
@@ -101,12 +107,13 @@ class Runner:
         return rung
 
     async def _look(self) -> tuple[int, int]:
-        """How many jobs were claimed, and how many were asked for."""
+        """How many jobs were claimed, and how many were asked for: none when there was no answer."""
         try:
+            await self._parts.store.undo_unheard_claims()
             if self._jobs:
                 await self._mind_suspects()
             asked = self._free
-            if asked <= 0:
+            if asked <= 0 or not self._parts.health.may_claim:
                 return 0, 0
             sent_at = time.monotonic()
             self._parts.metrics.looked()
@@ -148,6 +155,8 @@ class Runner:
             _log.error("engine_bug", exc_info=error, job_id=str(job.holding.claim.job_id))
         if was_full:
             self._parts.wake.ring("slot")
+        for follow_up in job.context.follow_ups:
+            self._parts.metrics.produced(follow_up.queue or "default", follow_up.type)
         if job.context.follow_ups:
             self._parts.wake.ring("follow_up")
             self._parts.tell_others()
@@ -182,12 +191,13 @@ class Runner:
     async def abandon(self, *, within: float) -> None:
         """The handlers' loop is stuck: give back every job but the one that blocks it, waiting for none."""
         jobs = tuple(self._jobs.values())
-        blocking = [job for job in jobs if job.running.blocks_the_loop]
-        guilty = blocking if self._parts.handlers.blocked else [job for job in jobs if job.stuck]
-        releases = [
-            asyncio.ensure_future(self._parts.supervisor.give_back(job))
-            for job in jobs
-            if job not in guilty and not job.running.ended.done()
+        guilty = [job for job in jobs if job.stuck]
+        if self._parts.handlers.blocked:  # by whom? where it cannot be told, everybody pays the attempt
+            guilty = [job for job in jobs if job.running.blocks_the_loop] or list(jobs)
+        releases = [  # one whose handler has ended is being settled already
+            task if job.running.ended.done() else asyncio.ensure_future(self._parts.supervisor.give_back(job))
+            for task, job in self._jobs.items()
+            if job not in guilty
         ]
         if releases:
             _log.warning("jobs_released", count=len(releases))

@@ -5,12 +5,21 @@ from collections.abc import Callable
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from bpc_worker import log
-from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable
+from bpc_worker.jobs.errors import Code, JobError, Retryable, RunAgain, Unavailable
 from bpc_worker.jobs.model import Claim, ErrorInfo, Failed, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.ports import JobStore
 
 _log = log.get("settler")
+
+
+_MOST_REFUSALS = 5
+
+
+def _never_while_it_is_away(state: RetryCallState) -> bool:
+    """The outcome is known, so an outage or a locked row is waited for; other refusals only a few times."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    return not isinstance(error, Unavailable | RunAgain) and state.attempt_number >= _MOST_REFUSALS
 
 
 class Settler:
@@ -29,14 +38,16 @@ class Settler:
         """The status that is durable now; None when the lease was lost and nothing was written."""
         try:
             return await self._write(claim, self._settlement(claim, outcome))
-        except Permanent as error:  # PostgreSQL refuses the result itself
+        except JobError as error:  # PostgreSQL refuses the result itself
             refused = ErrorInfo(Code.VALIDATION_ERROR, f"the result cannot be stored: {error.message}", False)
             return await self._write(claim, self._settlement(claim, Failed(refused)))
 
     async def _write(self, claim: Claim, settlement: Settlement) -> Status | None:
         async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(Retryable),  # the outcome is known: only the database is away
+            retry=retry_if_exception_type(Retryable),
+            stop=_never_while_it_is_away,
             wait=wait_random_exponential(multiplier=0.1, max=3.0),
+            reraise=True,
             before_sleep=self._note,
         ):
             with attempt:

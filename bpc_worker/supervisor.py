@@ -18,6 +18,7 @@ from bpc_worker.jobs.errors import Code
 from bpc_worker.jobs.model import (
     Cancelled,
     Claim,
+    Done,
     ErrorInfo,
     Failed,
     InfrastructureAway,
@@ -82,7 +83,7 @@ class Supervisor:
         waited = (claim.started_at - claim.scheduled_at).total_seconds()
         self.metrics.acquired(claim.queue, claim.type, waited=waited)
         holding = self.keeper.hold(claim, sent_at=sent_at)
-        context = HandlerContext(holding, self.equipment)
+        context = HandlerContext(holding, self.equipment, spec.child_tasks)
         return Job(
             holding=holding,
             running=self.handlers.run(_attempt(spec, claim, context)),
@@ -96,7 +97,8 @@ class Supervisor:
         try:
             outcome = await self._outcome(job)
             if outcome is None:
-                return  # stuck: its lease is the reaper's
+                await asyncio.Event().wait()  # stuck: it stays here until the process ends
+                return
             status = job.context.settled
             if status is None:
                 status = await self._settle(job, outcome)
@@ -119,9 +121,11 @@ class Supervisor:
         if not ended.done() and not await self._cancel(job):
             return None
         returned = job.running.result()
-        if returned is None or isinstance(returned, Lost):
+        if isinstance(returned, Done | Failed) and holding.stopped is not StopReason.LOST:
+            return returned  # it came to an end of its own, stopped or not
+        if returned is None or isinstance(returned, Lost) or holding.stopped is not None:
             return _because(holding.stopped, job.timeout, cancelled=returned is None)
-        return Lost() if holding.stopped is StopReason.LOST else returned
+        return returned
 
     async def _cancel(self, job: Job) -> bool:
         job.running.cancel()

@@ -20,6 +20,7 @@ from bpc_worker.handler_api import (
 )
 
 _OUTPUT_LIMIT = 64 * 1024
+_LAST_WORDS_SECONDS = 1.0
 
 
 class RunCommand(Payload, frozen=True):
@@ -82,24 +83,36 @@ async def run(command: Command, payload: RunCommand, env: Mapping[str, str]) -> 
         ) from error
     try:
         async with asyncio.timeout(command.timeout_seconds):
-            stdout, stderr = await _converse(process, bytes(payload.stdin))
-            return await process.wait(), stdout, stderr
+            return await _converse(process, bytes(payload.stdin))
     except TimeoutError as error:
         raise Retryable(
             Code.COMMAND_TIMEOUT,
             f"command {payload.command!r} did not end within {command.timeout_seconds:g} s",
         ) from error
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # also what the program left in the background
+        _kill_group(process)
 
 
-async def _converse(process: Process, stdin: bytes) -> tuple[bytes, bytes]:
+async def _converse(process: Process, stdin: bytes) -> tuple[int, bytes, bytes]:
+    """Its end counts, not that of its pipes: something it left in the background may hold those open."""
     assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018 - asked for as pipes
-    _, stdout, stderr = await asyncio.gather(
-        _write(process.stdin, stdin), _capped(process.stdout), _capped(process.stderr)
+    stdout, stderr = bytearray(), bytearray()
+    pipes = asyncio.gather(
+        _write(process.stdin, stdin), _keep(process.stdout, stdout), _keep(process.stderr, stderr)
     )
-    return stdout, stderr
+    try:
+        code = await process.wait()
+        _kill_group(process)
+        await asyncio.wait({pipes}, timeout=_LAST_WORDS_SECONDS)
+    finally:
+        pipes.cancel()
+    return code, bytes(stdout), bytes(stderr)
+
+
+def _kill_group(process: Process) -> None:
+    """The program and what it left in the background, unless that has made itself independent."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _write(stream: asyncio.StreamWriter, data: bytes) -> None:
@@ -109,12 +122,10 @@ async def _write(stream: asyncio.StreamWriter, data: bytes) -> None:
     stream.close()
 
 
-async def _capped(stream: asyncio.StreamReader) -> bytes:
+async def _keep(stream: asyncio.StreamReader, kept: bytearray) -> None:
     """The beginning of the output; the rest is read and thrown away, so that the program does not block."""
-    kept = bytearray()
     while chunk := await stream.read(_OUTPUT_LIMIT):
         kept += chunk[: _OUTPUT_LIMIT - len(kept)]
-    return bytes(kept)
 
 
 def text(output: bytes) -> str:

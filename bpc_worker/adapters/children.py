@@ -87,8 +87,9 @@ class Children:
     async def _end(self, process: Process) -> None:
         """Kill it and see it gone; quick, since nothing survives SIGKILL."""
         self._all.discard(process)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        if process.returncode is None:  # else the number may be somebody else's by now
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
 
     @property

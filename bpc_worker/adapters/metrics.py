@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from bpc_worker.jobs.errors import Code
+
+_CODES = frozenset(Code)
 MOST_LABEL_VALUES = 50
 _WAIT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
@@ -87,7 +90,8 @@ class Metrics:
         self._retried.labels(**self._job(queue, job_type)).inc()
 
     def failed(self, queue: str, job_type: str, *, reason: str) -> None:
-        self._failed.labels(**self._job(queue, job_type), reason=reason).inc()
+        known = reason if reason in _CODES else "other"  # third parties have codes of their own
+        self._failed.labels(**self._job(queue, job_type), reason=known).inc()
 
     def produced(self, queue: str, job_type: str) -> None:
         self._produced.labels(**self._job(queue, job_type)).inc()
@@ -104,8 +108,10 @@ class Metrics:
     def lease_lost(self) -> None:
         self._lost.inc()
 
-    def reaped(self, action: str) -> None:
+    def reaped(self, queue: str, job_type: str, *, action: str) -> None:
         self._reaped.labels(action=action, table="jobs").inc()
+        if action == "dead_lettered":
+            self._dead.labels(**self._job(queue, job_type)).inc()
 
     def scanned(self, seconds: float) -> None:
         self._scan.labels(table="jobs").observe(seconds)

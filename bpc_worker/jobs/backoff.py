@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 _LARGEST_EXPONENT = 30  # beyond any cap, and 60^30 is still a float
 _SNOOZE_CAP_SECONDS = 900.0
+_LONGEST_SNOOZE_SECONDS = 86_400.0
 JITTER = 0.1
 
 
@@ -21,4 +22,4 @@ class Backoff:
 def snooze_delay(wanted: float, snoozes: int, *, dice: float) -> float:
     """At least what was asked for, and growing from snooze to snooze up to 15 minutes."""
     grown = min(_SNOOZE_CAP_SECONDS, 2.0 ** min(snoozes, _LARGEST_EXPONENT))
-    return max(wanted, grown) * (1 + JITTER * dice)
+    return min(max(wanted, grown), _LONGEST_SNOOZE_SECONDS) * (1 + JITTER * dice)

@@ -73,11 +73,19 @@ class Unavailable(Retryable):
     """The database or the broker was away: nobody's fault, so the attempt is given back."""
 
 
+class RunAgain(Retryable):
+    """The transaction met another one; the same transaction can be run again at once."""
+
+    def __init__(self, sqlstate: str, message: str) -> None:
+        super().__init__(Code.DB_UNAVAILABLE, message, detail={"sqlstate": sqlstate})
+
+
 class SchemaMismatch(Unavailable):
     """A statement of ours does not fit the database: stop claiming rather than fail every job."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, sqlstate: str, message: str) -> None:
         super().__init__(Code.DB_UNAVAILABLE, message)
+        self.sqlstate = sqlstate
 
 
 class Snooze(JobError):  # noqa: N818 - the word handler authors raise

@@ -138,13 +138,6 @@ Settleable = Done | Retry | Failed | Snoozed | InfrastructureAway | Released | C
 Outcome = Settleable | Lost
 
 
-@dataclass(frozen=True, slots=True)
-class AlreadySettled:
-    """The handler ended its own job, inside its completing transaction."""
-
-    status: Status
-
-
 class Fate(StrEnum):
     """What became of a claim that a renewal did not find."""
 

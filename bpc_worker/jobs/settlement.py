@@ -44,7 +44,9 @@ def settlement(claim: Claim, outcome: Settleable, *, backoff: Backoff, dice: flo
             delay = snooze_delay(seconds, claim.snoozes, dice=dice)
             return _snoozed(claim, error, delay)
         case InfrastructureAway(error):
-            return _snoozed(claim, error, backoff.after(claim.attempts, dice=dice))
+            # The attempt is given back, so the snoozes must make the delay grow.
+            grown = max(backoff.after(claim.attempts, dice=dice), snooze_delay(0, claim.snoozes, dice=dice))
+            return _snoozed(claim, error, grown)
         case Released():
             return Settlement(status=Status.QUEUED, refund=1, snoozes=claim.snoozes, event="job:released")
         case Cancelled():

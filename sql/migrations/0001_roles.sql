@@ -16,9 +16,12 @@ BEGIN
     END;
   END LOOP;
 
-  IF NOT pg_has_role(current_user, 'bpc_owner', 'MEMBER') THEN
+  -- Being a member is not enough since PostgreSQL 16: who makes a role may not become it without this.
+  BEGIN
     EXECUTE format('GRANT bpc_owner TO %I', current_user);
-  END IF;
+  EXCEPTION WHEN insufficient_privilege THEN
+    NULL;  -- an administrator made the roles, and has to grant this one too
+  END;
 END
 $$;
 

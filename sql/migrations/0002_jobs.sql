@@ -146,17 +146,25 @@ FOR EACH ROW WHEN (
   OR OLD.status NOT IN ('QUEUED', 'RUNNING'))
 EXECUTE FUNCTION bpc_guard_job_edge();
 
+-- Lets a producer learn whether an idempotency key stands for the same work, without reading payloads.
+CREATE FUNCTION bpc_same_payload(wanted uuid, given jsonb) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+AS $$ SELECT payload = given FROM jobs WHERE job_id = wanted $$;
+REVOKE EXECUTE ON FUNCTION bpc_same_payload FROM PUBLIC;
+
 GRANT SELECT ON tenants, jobs, job_events TO bpc_worker, bpc_operator, bpc_reader, bpc_app;
 GRANT INSERT ON tenants TO bpc_app;
 
 GRANT INSERT ON jobs TO bpc_worker, bpc_app;
-GRANT UPDATE (status, priority, attempts, snoozes, scheduled_at, started_at, finished_at, lease_owner, lease_token,
+GRANT UPDATE (status, attempts, snoozes, scheduled_at, started_at, finished_at, lease_owner, lease_token,
               lease_expires_at, last_heartbeat_at, last_error, fail_code, fail_reason, stage, progress,
               spec_hash, result, cancel_requested_at) ON jobs TO bpc_worker;
 GRANT INSERT ON job_events TO bpc_worker;
 
 GRANT INSERT (job_id, tenant_id, type, queue, priority, payload, max_attempts, scheduled_at, expected_duration_ms,
               idempotency_key, spec_hash, parent_job_id, correlation_id, traceparent),
-      SELECT (job_id, status) ON jobs TO bpc_producer;
+      SELECT (job_id, status, tenant_id, type, idempotency_key) ON jobs TO bpc_producer;
+GRANT SELECT ON tenants TO bpc_producer;
+GRANT EXECUTE ON FUNCTION bpc_same_payload TO bpc_producer, bpc_worker, bpc_app;
 
 GRANT UPDATE (status, attempts) ON jobs TO bpc_operator;

@@ -63,9 +63,9 @@ def test_a_handler_that_ignores_its_cancellation_ends_its_process_but_not_the_ot
 ) -> None:
     """Slots are full and a queue waits behind them, so that a slot that gets free is tempting."""
     stubborn = db.enqueue("TEST_STUBBORN", '{"seconds": 60}', max_attempts=1, priority=0)
-    others = [db.enqueue("TEST_SLEEP", '{"seconds": 12}') for _ in range(6)]
-    with worker(db.url, BPC_WORKER_CONCURRENCY=3, **SETTINGS) as running:
-        until(lambda: statuses(db).get("RUNNING") == 3, within=20)
+    others = [db.enqueue("TEST_SLEEP", '{"seconds": 12}') for _ in range(30)]
+    with worker(db.url, BPC_WORKER_CONCURRENCY=20, **SETTINGS) as running:
+        until(lambda: statuses(db).get("RUNNING") == 20, within=20)
         assert running.wait(within=30) == 1
 
         claimed_at = tenures(db, stubborn)[0].started_at
@@ -77,10 +77,10 @@ def test_a_handler_that_ignores_its_cancellation_ends_its_process_but_not_the_ot
             assert (job["status"], job["attempts"]) == ("QUEUED", 0)
             assert moment(job, "scheduled_at") <= now(db)
             assert db.events(job_id) == ["job:released"] * len(tenures(db, job_id))
-        assert sum(len(tenures(db, job_id)) for job_id in others) >= 2
+        assert sum(len(tenures(db, job_id)) for job_id in others) >= 19
         assert db.job(stubborn)["status"] == "RUNNING"
-    with worker(db.url, **SETTINGS) as successor:
-        until(lambda: statuses(db) == {"SUCCEEDED": 6, "DEAD_LETTER": 1}, within=60)
+    with worker(db.url, BPC_WORKER_CONCURRENCY=30, **SETTINGS) as successor:
+        until(lambda: statuses(db) == {"SUCCEEDED": 30, "DEAD_LETTER": 1}, within=60)
         assert successor.stop() == 0
     assert db.job(stubborn)["fail_code"] == "LEASE_EXPIRED"
     assert {db.job(job_id)["attempts"] for job_id in others} == {1}

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bpc_worker.adapters.postgres.jobs import PostgresJobs, QueueSettings, TypeDefaults
+from bpc_worker.adapters.postgres.jobs import PostgresJobs, QueueSettings, TypeDefaults, _Doubt
 from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.jobs.backoff import Backoff
@@ -410,7 +410,8 @@ async def test_a_claim_whose_answer_was_lost_is_undone(bench: Bench) -> None:
     )
     bench.db.run(f"UPDATE jobs SET lease_token = {token} WHERE job_id = %s", [str(nonce), job_id])
     bench.db.run("TRUNCATE job_history")
-    bench.store._unanswered.add(nonce)
+    bench.store._unanswered[nonce] = _Doubt()
+    await bench.store.undo_unheard_claims()
     [again] = await bench.claim()
 
     assert (again.job_id, again.attempts) == (job_id, 1)

@@ -1,25 +1,30 @@
-"""What tests do to and through a broker: publish, time a wake-up, look at the worker's queue."""
+"""What tests do to a broker and through it: publish, break it, wait until the worker hears again."""
 
 import asyncio
 import json
-import subprocess
-import sys
+import os
+import signal
+import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import quantiles
-from typing import Self, cast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, Self, cast
 
 import aio_pika
-import psycopg
+import pamqp.frame
+from aio_pika.exceptions import AMQPError
+from aiormq.abc import ChannelFrame
+from pamqp import commands
 
-from tests.support import bare_consumer
 from tests.support.database import Database
-from tests.support.worker import until
+from tests.support.rabbitmq import RabbitNode
+from tests.support.worker import Worker, until
 
-BARE_CONSUMER = Path(bare_consumer.__file__)
+POLL_SECONDS: Final = 10.0
+BY_POLL: Final = {"BPC_JOBS_POLL_INTERVAL_MS": 10_000}
+NEVER_BY_POLL: Final = {"BPC_JOBS_POLL_INTERVAL_MS": 3_600_000}  # what starts, was started by something else
+BACK_WITHIN: Final = 30.0
+AT_ONCE: Final = 2.0  # seconds, on a machine with much else to do; polling needs ten
 
 
 class Publisher:
@@ -28,8 +33,8 @@ class Publisher:
     def __init__(self, url: str, exchange: str = "bpc", routing_key: str = "jobs.trigger") -> None:
         self._loop = asyncio.new_event_loop()
         self._routing_key = routing_key
-        # No heartbeats: between two calls nobody runs the loop.
-        self._connection = self._loop.run_until_complete(aio_pika.connect(url, heartbeat=0))
+        # Hardly ever a heartbeat: between two calls nobody runs the loop.
+        self._connection = self._loop.run_until_complete(aio_pika.connect(url, heartbeat=600))
         self._exchange = self._loop.run_until_complete(self._open(exchange))
 
     async def _open(self, name: str) -> aio_pika.abc.AbstractExchange:
@@ -53,94 +58,149 @@ class Publisher:
         for message in messages:
             await self._exchange.publish(message, self._routing_key, mandatory=False)
 
+    def send_raw_header(self, flags: int, properties: bytes, body: bytes = b"{}") -> None:
+        """A message whose properties no library would write."""
+        self._loop.run_until_complete(self._send_raw_header(flags, properties, body))
+
+    async def _send_raw_header(self, flags: int, properties: bytes, body: bytes) -> None:
+        channel = await self._exchange.channel.get_underlay_channel()
+        publish = commands.Basic.Publish(exchange=self._exchange.name, routing_key=self._routing_key)
+        header = struct.pack(">HHQH", commands.Basic.frame_id, 0, len(body), flags) + properties
+        frames = [
+            pamqp.frame.marshal(publish, channel.number),
+            struct.pack(">BHI", 2, channel.number, len(header)) + header + b"\xce",
+            struct.pack(">BHI", 3, channel.number, len(body)) + body + b"\xce",
+        ]
+        await channel.write_queue.put(ChannelFrame(payload=b"".join(frames), should_close=False))
+        await self._exchange.publish(aio_pika.Message(b"after it"), "nobody", mandatory=False)
+
+
+def connected(running: Worker) -> bool:
+    return running.metric("bpc_broker_connected") == 1
+
+
+def wait_connected(running: Worker) -> Worker:
+    """Ready, and listening to the broker."""
+    running.wait_ready()
+    until(lambda: connected(running), within=BACK_WITHIN, what="listening")
+    return running
+
+
+def heard(running: Worker) -> float:
+    return running.metric("bpc_trigger_messages_total")
+
+
+def hears(running: Worker, url: str, exchange: str = "bpc") -> bool:
+    """Whether a message that is published now reaches the worker."""
+    before = heard(running)
+    try:
+        with Publisher(url, exchange) as publisher:
+            publisher.trigger("nobody")
+    except (AMQPError, OSError):
+        return False
+    ends_at = time.monotonic() + 1
+    while (now := heard(running)) == before and time.monotonic() < ends_at:
+        time.sleep(0.05)
+    return now > before
+
+
+def back(running: Worker, url: str, *, repaired_at: float, pid: int) -> float:
+    """After how many seconds the worker, still the same process, heard again."""
+    until(lambda: hears(running, url), within=2 * BACK_WITHIN, what="the worker hears again")
+    took = time.monotonic() - repaired_at
+
+    assert took <= BACK_WITHIN
+    assert connected(running)
+    assert (running.pid, running.exit_code) == (pid, None)
+    return took
+
+
+def run_by_trigger(db: Database, url: str, exchange: str = "bpc") -> None:
+    """Two jobs in a row start at once, which polling could not do."""
+    with Publisher(url, exchange) as publisher:
+        for _ in range(2):
+            job_id = db.enqueue("TEST_NOOP")
+            published = time.monotonic_ns()
+            publisher.trigger(job_id)
+
+            assert (started_ns(db, job_id) - published) / 1e9 < AT_ONCE
+
+
+def run_by_poll(db: Database) -> None:
+    """A job starts though nobody hears of it."""
+    job_id = db.enqueue("TEST_NOOP")
+    queued = time.monotonic_ns()
+
+    assert (started_ns(db, job_id) - queued) / 1e9 < POLL_SECONDS * 1.1 + AT_ONCE
+
+
+def succeeds(db: Database, job_id: str) -> dict[str, object]:
+    def succeeded() -> dict[str, object] | None:
+        job = db.job(job_id)
+        return job if job["status"] == "SUCCEEDED" else None
+
+    return cast("dict[str, object]", until(succeeded, within=30, what=f"job {job_id} succeeds"))
+
+
+def started_ns(db: Database, job_id: str) -> int:
+    """When the handler of a TEST_NOOP job began, by the monotonic clock."""
+    result = cast("dict[str, int]", succeeds(db, job_id)["result"])
+    return result["started_ns"]
+
+
+def claimed_by(db: Database, job_id: str) -> list[object]:
+    rows = db.run(
+        "SELECT new ->> 'lease_owner' AS owner FROM job_history"
+        " WHERE job_id = %s AND old ->> 'status' = 'QUEUED' AND new ->> 'status' = 'RUNNING' ORDER BY seq",
+        [job_id],
+    )
+    return [row["owner"] for row in rows]
+
+
+def errors(running: Worker) -> list[str]:
+    """Lines that would wake somebody up at night, and lines that are none of ours."""
+    loud = [str(line) for line in tuple(running.lines) if line["level"] not in {"debug", "info", "warning"}]
+    return loud + [line for line in running.raw if not line.startswith("{")]
+
+
+def warned(running: Worker, msg: str) -> bool:
+    line = running.said(msg)
+    return line is not None and line["level"] == "warning"
+
+
+def our_queues(node: RabbitNode) -> list[dict[str, object]]:
+    columns = ("name", "messages_ready", "messages_unacknowledged", "consumers")
+    rows = json.loads(node.ctl("list_queues", "-q", "--formatter=json", *columns))
+    return [row for row in rows if row["name"].startswith("bpc.wake.")]
+
+
+def cancel_consumers(node: RabbitNode) -> None:
+    """Tell every consumer that it is none any more, as a broker does that loses a queue's master."""
+    node.ctl(
+        "eval",
+        "[rabbit_channel:send_command(proplists:get_value(channel_pid, C),"
+        " {'basic.cancel', proplists:get_value(consumer_tag, C), true})"
+        ' || C <- rabbit_amqqueue:consumers_all(<<"/">>)].',
+    )
+
 
 @contextmanager
-def bare_consumers(amqp_url: str, database_url: str) -> Iterator[None]:
-    process = subprocess.Popen(
-        [sys.executable, str(BARE_CONSUMER), amqp_url, database_url], stdout=subprocess.PIPE, text=True
-    )
+def hung(node: RabbitNode) -> Iterator[None]:
+    """Inside the block the broker does nothing; the kernel still takes connections and bytes for it."""
+    pid = node.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
     try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "listening\n"
         yield
     finally:
-        process.kill()
-        process.wait(timeout=10)
-        if process.stdout is not None:
-            process.stdout.close()
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
-@dataclass(frozen=True, slots=True)
-class Latencies:
-    """Milliseconds from a moment in the producer to the start of the handler."""
-
-    p50: float
-    p99: float
-
-    @classmethod
-    def of(cls, samples: Sequence[float]) -> Self:
-        cuts = quantiles(samples, n=100)
-        return cls(p50=cuts[49], p99=cuts[98])
-
-    def over(self, other: "Latencies") -> "Latencies":
-        return Latencies(self.p50 / other.p50, self.p99 / other.p99)
-
-
-@dataclass(frozen=True, slots=True)
-class Race:
-    """What a worker and a bare consumer took in the same run, from the INSERT and from the publish."""
-
-    worker: Mapping[str, Latencies]
-    bare: Mapping[str, Latencies]
-
-    def ratio(self, since: str) -> Latencies:
-        return self.worker[since].over(self.bare[since])
-
-    def __str__(self) -> str:
-        lines = []
-        for since in ("insert", "publish"):
-            ours, bare, ratio = self.worker[since], self.bare[since], self.ratio(since)
-            lines.append(
-                f"since {since}: worker p50 {ours.p50:.2f} p99 {ours.p99:.2f} ms,"
-                f" bare p50 {bare.p50:.2f} p99 {bare.p99:.2f} ms, ratio {ratio.p50:.2f} / {ratio.p99:.2f}"
-            )
-        return "\n".join(lines)
-
-
-def race(db: Database, amqp_url: str, *, rounds: int, warm_up: int = 20) -> Race:
-    """Jobs one after the other, by turns for the worker and for a bare consumer."""
-    sent: dict[str, list[tuple[str, int, int]]] = {"TEST_NOOP": [], bare_consumer.JOB_TYPE: []}
-    tenant = db.tenant()
-    with (
-        bare_consumers(amqp_url, db.url),
-        Publisher(amqp_url, "bpc") as to_worker,
-        Publisher(amqp_url, bare_consumer.EXCHANGE) as to_bare,
-        psycopg.connect(db.url, autocommit=True) as connection,
-    ):
-        for _ in range(rounds + warm_up):
-            for job_type, publisher in (("TEST_NOOP", to_worker), (bare_consumer.JOB_TYPE, to_bare)):
-                before_insert = time.monotonic_ns()
-                cursor = connection.execute(
-                    "INSERT INTO jobs (tenant_id, type, payload) VALUES (%s, %s, '{}') RETURNING job_id",
-                    [tenant, job_type],
-                )
-                job_id = str(cast("tuple[object]", cursor.fetchone())[0])
-                before_publish = time.monotonic_ns()
-                publisher.trigger(job_id)
-                sent[job_type].append((job_id, before_insert, before_publish))
-                until(lambda job_id=job_id: _ended(connection, job_id), within=30, every=0.01)
-    ours, bare = (_latencies(db, each[warm_up:]) for each in sent.values())
-    return Race(worker=ours, bare=bare)
-
-
-def _ended(connection: psycopg.Connection, job_id: str) -> bool:
-    row = connection.execute("SELECT status::text FROM jobs WHERE job_id = %s", [job_id]).fetchone()
-    return row == ("SUCCEEDED",)
-
-
-def _latencies(db: Database, sent: Sequence[tuple[str, int, int]]) -> dict[str, Latencies]:
-    rows = db.run("SELECT job_id, (result ->> 'started_ns')::bigint AS started_ns FROM jobs")
-    started = {str(row["job_id"]): cast("int", row["started_ns"]) for row in rows}
-    since_insert = [(started[job_id] - before) / 1e6 for job_id, before, _ in sent]
-    since_publish = [(started[job_id] - before) / 1e6 for job_id, _, before in sent]
-    return {"insert": Latencies.of(since_insert), "publish": Latencies.of(since_publish)}
+@contextmanager
+def memory_alarm(node: RabbitNode) -> Iterator[None]:
+    node.memory_alarm(True)
+    try:
+        yield
+    finally:
+        node.memory_alarm(False)

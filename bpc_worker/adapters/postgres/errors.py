@@ -2,20 +2,14 @@
 
 import psycopg
 
-from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, RunAgain, SchemaMismatch, Unavailable
 
 _INFRASTRUCTURE = ("08", "57P0", "25006", "53300", "58030")
 _RUN_AGAIN = ("40001", "40P01", "55P03")
 _RETRYABLE = ("53", "57014")
-_PERMANENT = ("22", "23")
+_PERMANENT = ("22", "23", "54")  # 54: more than PostgreSQL can hold
+_QUOTES_VALUES = ("22",)
 _OUR_OWN_MISTAKE = ("42",)
-
-
-class RunAgain(Retryable):
-    """The transaction met another one; the same transaction can be run again at once."""
-
-    def __init__(self, sqlstate: str, message: str) -> None:
-        super().__init__(Code.DB_UNAVAILABLE, message, detail={"sqlstate": sqlstate})
 
 
 def translate(error: psycopg.Error) -> JobError:
@@ -23,7 +17,8 @@ def translate(error: psycopg.Error) -> JobError:
     state = error.sqlstate
     if state is None:
         return _without_an_answer(error)
-    message = f"{error.diag.message_primary or type(error).__name__} (SQLSTATE {state})"
+    said = None if state.startswith(_QUOTES_VALUES) else error.diag.message_primary
+    message = f"{said or type(error).__name__} (SQLSTATE {state})"
     if state.startswith(_RUN_AGAIN):
         return RunAgain(state, message)
     if state.startswith(_INFRASTRUCTURE):
@@ -31,7 +26,7 @@ def translate(error: psycopg.Error) -> JobError:
     if state.startswith(_PERMANENT):
         return Permanent(Code.VALIDATION_ERROR, message, detail={"sqlstate": state})
     if state.startswith(_OUR_OWN_MISTAKE):
-        return SchemaMismatch(message)
+        return SchemaMismatch(state, message)
     if state.startswith(_RETRYABLE):
         return Retryable(Code.DB_UNAVAILABLE, message, detail={"sqlstate": state})
     return Retryable(Code.INTERNAL_ERROR, message, detail={"sqlstate": state})

@@ -1,5 +1,7 @@
 """The queue in PostgreSQL: one method per file in sql/queries/jobs."""
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,7 +15,7 @@ from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.core.spec_hash import spec_hash
 from bpc_worker.jobs.backoff import Backoff
-from bpc_worker.jobs.errors import Code, Permanent, Retryable, Unavailable
+from bpc_worker.jobs.errors import Code, Permanent, Retryable, RunAgain, Unavailable
 from bpc_worker.jobs.model import (
     Claim,
     ErrorInfo,
@@ -29,6 +31,18 @@ from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.ports import Enqueued, Heartbeat, Reaped, Renewal
 
 REAP_PAGE = 100
+_DOUBT_PAUSE = 1.0
+
+
+@dataclass(slots=True)
+class _Doubt:
+    """About a claim without an answer: a session that stood still may carry it out after we gave it up.
+
+    Asked about at once, then for one lease after the server's first answer.
+    """
+
+    ask_again_at: float = 0.0
+    ends_at: float = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +72,7 @@ class PostgresJobs:
         self._settings = settings
         self.now = now  # None: the database's clock; tests move their own
         self._claims, self._renewals, self._settles, self._reaps = (Link(dsn) for _ in range(4))
-        self._unanswered: set[UUID] = set()
+        self._unanswered: dict[UUID, _Doubt] = {}
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         params = enqueue_params(self._settings, tenant_id, job, parent) | {"now": self.now}
@@ -73,7 +87,6 @@ class PostgresJobs:
         raise AssertionError("unreachable: tenacity returns or raises")
 
     async def claim(self, *, limit: int, idle: bool) -> list[Claim]:
-        await self._forget_unanswered()
         call = nonce()
         params = self._scope() | {
             "limit": limit,
@@ -82,21 +95,26 @@ class PostgresJobs:
             "nonce": call,
             "lease_seconds": self._settings.lease_seconds,
         }
-        self._unanswered.add(call)  # a cancelled call is an unanswered one too
+        self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too
         try:
             rows = await self._run(self._claims, "claim", params)
         except Retryable as error:
             if not isinstance(error, Unavailable):
-                self._unanswered.discard(call)  # the server refused it: nothing was claimed
+                del self._unanswered[call]  # the server refused it: nothing was claimed
             raise
-        self._unanswered.discard(call)
+        del self._unanswered[call]
         return [_claim(row, self._settings.owner) for row in rows]
 
-    async def _forget_unanswered(self) -> None:
-        for call in tuple(self._unanswered):
-            params = {"owner": self._settings.owner, "nonce": call}
-            await self._run(self._claims, "forget_claim", params)
-            self._unanswered.discard(call)
+    async def undo_unheard_claims(self) -> None:
+        for call, doubt in tuple(self._unanswered.items()):
+            now = time.monotonic()
+            if now < doubt.ask_again_at:
+                continue
+            await self._run(self._claims, "forget_claim", {"owner": self._settings.owner, "nonce": call})
+            doubt.ask_again_at = now + _DOUBT_PAUSE
+            doubt.ends_at = min(doubt.ends_at, now + self._settings.lease_seconds)
+            if now >= doubt.ends_at:
+                del self._unanswered[call]
 
     async def suspect_waiting(self) -> bool:
         params = self._scope() | {"patience_seconds": self._settings.lease_seconds}
@@ -189,7 +207,7 @@ def enqueue_params(
 
 def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
     if not rows:  # the other job with this key is being inserted this very moment
-        raise Retryable(Code.DB_UNAVAILABLE, "another enqueue with the same key is under way")
+        raise RunAgain("40001", "another enqueue with the same key is under way")
     row = rows[0]
     if not row["same"]:
         raise Permanent(

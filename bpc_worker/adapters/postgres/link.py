@@ -31,6 +31,7 @@ class Dsn:
     lock_timeout: float = 5.0
     idle_in_transaction_timeout: float = 30.0
     prepared_statements: bool = True  # off behind pgbouncer, which also refuses session settings
+    engine: bool = False  # the worker's own statements, as opposed to handlers'
 
     def conninfo(self) -> str:
         given = conninfo_to_dict(self.url)
@@ -43,25 +44,43 @@ class Dsn:
             "keepalives_count": 3,
             "tcp_user_timeout": 30_000,
         }
-        if self.prepared_statements:
-            wanted["options"] = self._options()
-        return make_conninfo(self.url, **{k: v for k, v in wanted.items() if k not in given})
+        found = {name: value for name, value in wanted.items() if name not in given}
+        if self.prepared_statements:  # ours first: what the URL sets by itself has the last word
+            found["options"] = f"{self._options()} {given.get('options') or ''}".strip()
+        return make_conninfo(self.url, **found)
 
-    def _options(self) -> str:
-        settings = {
+    @property
+    def connect_seconds(self) -> float:
+        """In all: a silent host must not use up the time of the one behind it."""
+        hosts = str(conninfo_to_dict(self.url).get("host") or "").count(",") + 1
+        return self.connect_timeout * hosts
+
+    def _limits(self) -> dict[str, int]:
+        seconds = {
             "statement_timeout": self.statement_timeout,
             "lock_timeout": self.lock_timeout,
             "idle_in_transaction_session_timeout": self.idle_in_transaction_timeout,
         }
-        limits = [f"-c {name}={round(seconds * 1000)}" for name, seconds in settings.items()]
-        return " ".join([*limits, "-c tcp_keepalives_idle=30", "-c tcp_keepalives_interval=10"])
+        return {name: round(value * 1000) for name, value in seconds.items()}
+
+    def _options(self) -> str:
+        # The engine's statements all have an index to use; a plan made while the table was young scans it.
+        others = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10, "enable_seqscan": "off"}
+        kept = {name: value for name, value in others.items() if self.engine or name != "enable_seqscan"}
+        return " ".join(f"-c {name}={value}" for name, value in (self._limits() | kept).items())
+
+    def local_limits(self) -> str:
+        """The same limits for one transaction, where a session cannot have any (pgbouncer)."""
+        if self.prepared_statements:
+            return ""
+        return " ".join(f"SET LOCAL {name} = {value};" for name, value in self._limits().items())
 
 
 class Link:
     """One connection, used by one task at a time."""
 
     def __init__(self, dsn: Dsn) -> None:
-        self._dsn = dsn
+        self.dsn = dsn
         self._connection: Connection | None = None
         self._busy = asyncio.Lock()
 
@@ -82,18 +101,21 @@ class Link:
                 if isinstance(translated, Unavailable) or connection.closed or connection.broken:
                     self.drop()
                 raise translated from error
-            except BaseException:  # a time-out or a cancellation: `bounded` has cut the wire
+            except (Unavailable, asyncio.CancelledError):  # `bounded` has cut the wire and closes it
                 self._connection = None
+                raise
+            except BaseException:
+                self.drop()
                 raise
 
     async def _connected(self) -> Connection:
         if self._connection is not None and not self._connection.closed:
             return self._connection
-        threshold = 5 if self._dsn.prepared_statements else None
+        threshold = 5 if self.dsn.prepared_statements else None
         try:
-            async with asyncio.timeout(self._dsn.connect_timeout):
+            async with asyncio.timeout(self.dsn.connect_seconds):
                 self._connection = await psycopg.AsyncConnection.connect(
-                    self._dsn.conninfo(),
+                    self.dsn.conninfo(),
                     autocommit=True,
                     row_factory=dict_row,
                     prepare_threshold=threshold,
@@ -102,7 +124,7 @@ class Link:
             raise Unavailable(Code.DB_UNAVAILABLE, f"no database: {str(error).splitlines()[0]}") from error
         except TimeoutError as error:
             raise Unavailable(
-                Code.DB_UNAVAILABLE, f"no database: no answer in {self._dsn.connect_timeout:g} s"
+                Code.DB_UNAVAILABLE, f"no database: no answer in {self.dsn.connect_seconds:g} s"
             ) from error
         return self._connection
 

@@ -5,14 +5,18 @@ from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.jobs.errors import SchemaMismatch
 
+_UNDEFINED_TABLE = "42P01"
+
 
 async def applied_migrations(dsn: Dsn) -> list[Applied]:
     """In order; none at all when the database was never migrated."""
     link = Link(dsn)
     try:
         rows = await link.run(query("schema/applied"), timeout=dsn.connect_timeout)
-    except SchemaMismatch:  # not even the ledger is there
-        return []
+    except SchemaMismatch as error:
+        if error.sqlstate == _UNDEFINED_TABLE:  # not even the ledger is there
+            return []
+        raise
     finally:
         link.drop()
     return [

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from psycopg import sql
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from bpc_worker.adapters.postgres.errors import RunAgain
 from bpc_worker.adapters.postgres.jobs import (
     QueueSettings,
     enqueue_params,
@@ -18,7 +17,7 @@ from bpc_worker.adapters.postgres.jobs import (
 from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.handler_api import Row
-from bpc_worker.jobs.errors import Code, LeaseLost, Retryable, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import Code, LeaseLost, Retryable, RunAgain, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import Claim, JobId, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.lease import Holding
@@ -59,7 +58,7 @@ class Session:
         self._claim = claim
         self._settings = settings
         self._timeout = timeout
-        self.follow_ups = 0
+        self.follow_ups: list[NewJob] = []
 
     async def query(self, name: str, params: Mapping[str, object]) -> list[Row]:
         return [*await self._link.run(query(name), params, timeout=self._timeout)]
@@ -76,8 +75,10 @@ class Session:
         params["traceparent"] = job.traceparent or self._claim.traceparent
         params["now"] = None
         rows = await self._link.run(query("jobs/enqueue"), params, timeout=self._timeout)
-        self.follow_ups += 1
-        return enqueued(rows).job_id
+        found = enqueued(rows)
+        if found.added:
+            self.follow_ups.append(job)
+        return found.job_id
 
 
 class Transactions:
@@ -98,8 +99,8 @@ class Transactions:
         holding: Holding,
         settlement: Settlement,
         write: Callable[[Session], Awaitable[None]],
-    ) -> tuple[Status, int]:
-        """The status written and the number of follow-up jobs; LeaseLost when nothing was kept.
+    ) -> tuple[Status, tuple[NewJob, ...]]:
+        """The status written and the follow-up jobs; LeaseLost when nothing was kept.
 
         A transaction that met another one, or whose connection broke before COMMIT, is run again as long as
         the lease is proven.
@@ -125,26 +126,25 @@ class Transactions:
         holding: Holding,
         settlement: Settlement,
         write: Callable[[Session], Awaitable[None]],
-    ) -> tuple[Status, int]:
+    ) -> tuple[Status, tuple[NewJob, ...]]:
         claim = holding.claim
-        committing, follow_ups = False, 0
+        committing = False
+        follow_ups: tuple[NewJob, ...] = ()
         try:
             async with self._pool.link() as link:
                 await self._begin(link, claim.tenant_id, "READ COMMITTED")
                 session = Session(link, claim, self._settings, self._timeout)
                 await write(session)
                 status = await self._settle(link, holding, settlement)
-                committing, follow_ups = True, session.follow_ups
+                committing, follow_ups = True, tuple(session.follow_ups)
                 await link.run(b"COMMIT", timeout=self._timeout)
                 return status, follow_ups
         except Unavailable:
             if not committing:
-                holding.abort_settle()
                 raise
             return await self._resolve(holding), follow_ups
-        except BaseException:
-            holding.abort_settle()
-            raise
+        finally:
+            holding.end_settle()
 
     async def _settle(self, link: Link, holding: Holding, settlement: Settlement) -> Status:
         if not holding.begin_settle():
@@ -169,15 +169,14 @@ class Transactions:
                 status = settled_under(holding.claim, rows)
                 if status is not None:
                     return status
-                holding.abort_settle()
                 if rows and rows[0]["lease_token"] == holding.claim.lease_token:
                     break  # still ours: the transaction was rolled back
                 raise LeaseLost("the job is somebody else's by now")
-        raise RunAgain("40001", "the COMMIT did not take place")
+        raise Unavailable(Code.DB_UNAVAILABLE, "the COMMIT did not take place")
 
     async def _begin(self, link: Link, tenant_id: TenantId, mode: str) -> None:
         """Row level security sees the tenant inside this transaction only, never on the session."""
         statement = sql.SQL(
-            "BEGIN TRANSACTION ISOLATION LEVEL {}; SELECT set_config('bpc.tenant_id', {}, true)"
-        ).format(sql.SQL(mode), sql.Literal(str(tenant_id)))
+            "BEGIN TRANSACTION ISOLATION LEVEL {}; {} SELECT set_config('bpc.tenant_id', {}, true)"
+        ).format(sql.SQL(mode), sql.SQL(link.dsn.local_limits()), sql.Literal(str(tenant_id)))
         await link.run(statement, timeout=self._timeout)

@@ -13,7 +13,7 @@ WITH added AS (
 )
 SELECT job_id, true AS added, true AS same FROM added
 UNION ALL
-SELECT job_id, false, payload = %(payload)s::jsonb
+SELECT job_id, false, bpc_same_payload(job_id, %(payload)s::jsonb)
 FROM jobs
 WHERE NOT EXISTS (SELECT FROM added)
   AND (job_id = %(job_id)s

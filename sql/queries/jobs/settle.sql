@@ -9,13 +9,15 @@ held AS MATERIALIZED (
   SELECT job_id, attempts AS attempt,
          greatest(attempts - %(refund)s::integer, 0) AS attempts_after,
          CASE
-           WHEN %(status)s <> 'QUEUED' THEN %(status)s
+           WHEN %(status)s NOT IN ('QUEUED', 'DEAD_LETTER') THEN %(status)s
            WHEN cancel_requested_at IS NOT NULL THEN 'CANCELLED'
+           WHEN %(status)s = 'DEAD_LETTER' THEN 'DEAD_LETTER'
            WHEN attempts - %(refund)s::integer >= max_attempts THEN 'DEAD_LETTER'
            ELSE 'QUEUED'
          END AS verdict
   FROM jobs
-  WHERE job_id = %(job_id)s AND lease_token = %(lease_token)s AND lease_expires_at IS NOT NULL
+  WHERE job_id = %(job_id)s AND lease_token = %(lease_token)s
+    AND lease_owner IS NOT NULL  -- as good as the expiry, and without tempting the planner into its index
   FOR UPDATE
 ),
 settled AS (

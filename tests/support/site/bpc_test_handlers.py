@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import time
+from contextlib import suppress
 
 from bpc_worker.handler_api import (
     Context,
@@ -139,10 +140,8 @@ async def anything(payload: Anything, _: Context) -> object:
 
 async def late(payload: Sleep, ctx: Context) -> None:
     """Does not let itself be stopped before it has completed."""
-    try:
+    with suppress(asyncio.CancelledError):
         await asyncio.sleep(payload.seconds)
-    except asyncio.CancelledError:
-        pass
     await ctx.complete(result={"late": True})
 
 

@@ -1,0 +1,301 @@
+"""Minutes of a broken database: the same promises as in the short tests, for longer and from more sides."""
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from bpc_worker.adapters.postgres_server import Server
+from tests.support import database as databases
+from tests.support.database import Database
+from tests.support.outages import (
+    RED_WITHIN,
+    all_succeed,
+    at_first_attempt,
+    counts,
+    effects_once_each,
+    enqueue_many,
+    enqueue_mixture,
+    frozen,
+    lease,
+    locked,
+    read_only,
+    renamed,
+    restart,
+    server_of_its_own,
+    sessions,
+    survived,
+    terminate_workers,
+    through,
+    watched,
+)
+from tests.support.tcp_proxy import TcpProxy
+from tests.support.worker import until, worker
+
+SHORT = lease(6, 3)
+USUAL = lease(60, 30)
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[Server]:
+    with server_of_its_own() as server:
+        yield server
+
+
+@pytest.fixture
+def own_db(own_server: Server) -> Iterator[Database]:
+    """In a server that may be stopped."""
+    with databases.database(own_server) as database:
+        yield database
+
+
+@pytest.fixture
+def proxy(db: Database) -> Iterator[TcpProxy]:
+    with TcpProxy("127.0.0.1", db.server.port) as running:
+        yield running
+
+
+def test_fifty_lost_answers_to_commit_are_fifty_effects(db: Database, proxy: TcpProxy) -> None:
+    lost = 50
+    proxy.lose_commit_answers(lost, only_after=b"test_effects")
+    jobs = enqueue_many(db, "TEST_EFFECT", lost)
+    with worker(through(proxy, db.url)) as running:
+        all_succeed(db, within=60)
+        until(lambda: running.metric("bpc_jobs_completed_total", status="SUCCEEDED") == lost, within=5)
+
+        assert running.stop() == 0
+    assert proxy.commits_lost == lost
+    assert at_first_attempt(db, jobs)
+    assert effects_once_each(db)
+    assert db.run("SELECT * FROM job_events") == []
+    db.check_history()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_lines_cut_for_long_lose_and_double_nothing(db: Database, proxy: TcpProxy, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - the same moments every time, as far as moments can be
+    with worker(through(proxy, db.url), **SHORT) as running:
+        running.wait_ready()
+        for _ in range(4):
+            enqueue_many(db, "TEST_NOOP", 25)
+            enqueue_many(db, "TEST_EFFECT", 25)
+        give_up_at = time.monotonic() + 30
+        while counts(db).keys() != {"SUCCEEDED"} and time.monotonic() < give_up_at:
+            proxy.sever()
+            time.sleep(dice.uniform(0.0, 0.06))
+        all_succeed(db, within=60)
+
+        assert running.said("settle_waits")
+        assert running.stop() == 0
+    assert effects_once_each(db)
+    db.check_history()
+
+
+@pytest.mark.parametrize("settings", [USUAL, SHORT], ids=["lease 60", "lease 6"])
+def test_a_server_that_stands_still_for_long_is_survived(
+    own_db: Database, settings: dict[str, object]
+) -> None:
+    with survived(own_db, settings, spanning=95, flow=50) as outage, frozen(own_db.server):
+        print(f"ready 503 after {outage.turns_red():.1f} s")
+        outage.lasts(90)
+
+
+@pytest.mark.parametrize("settings", [USUAL, SHORT], ids=["lease 60", "lease 6"])
+def test_a_worker_that_is_full_tells_that_the_server_stands_still(
+    own_db: Database, settings: dict[str, object]
+) -> None:
+    """Nothing is claimed then, so somebody has to ask for the sake of the probe."""
+    with worker(own_db.url, **settings, BPC_WORKER_CONCURRENCY=2) as running, watched(running) as [watch]:
+        running.wait_ready()
+        enqueue_many(own_db, "TEST_SLEEP", 2, seconds=30)
+        until(lambda: counts(own_db) == {"RUNNING": 2}, within=10)
+        with frozen(own_db.server):
+            stopped_at = time.monotonic()
+            turned = until(lambda: watch.first_ready(503, after=stopped_at), within=30)
+        print(f"ready 503 after {turned:.1f} s")
+        all_succeed(own_db, within=90)
+
+        assert turned <= RED_WITHIN
+        assert watch.was_always_live()
+        assert running.stop() == 0
+    own_db.check_history()
+
+
+@pytest.mark.parametrize("settings", [USUAL, SHORT], ids=["lease 60", "lease 6"])
+def test_crashes_of_the_server_are_survived(own_db: Database, settings: dict[str, object]) -> None:
+    with survived(own_db, settings, spanning=25) as outage:
+        for crash in range(3):
+            restart(own_db.server, down_for=0)
+            enqueue_mixture(own_db, 10)
+            outage.lasts(10 * (crash + 1))
+
+
+@pytest.mark.parametrize("settings", [USUAL, SHORT], ids=["lease 60", "lease 6"])
+def test_a_server_that_is_down_for_a_while_is_survived(own_db: Database, settings: dict[str, object]) -> None:
+    with survived(own_db, settings, spanning=15) as outage:
+        restart(own_db.server, down_for=10)
+        outage.turns_red()
+
+
+@pytest.mark.parametrize("settings", [USUAL, SHORT], ids=["lease 60", "lease 6"])
+def test_a_database_that_takes_no_writes_for_long_is_survived(
+    own_db: Database, settings: dict[str, object]
+) -> None:
+    with survived(own_db, settings, spanning=20) as outage, read_only(own_db.server):
+        turned = outage.turns_red()
+        print(f"ready 503 after {turned:.1f} s")
+        outage.lasts(40)
+
+        green = [watch.first_ready(200, after=outage.began_at + turned) for watch in outage.watches]
+        assert green == [None, None]
+
+
+def test_a_minute_of_terminated_sessions_is_survived(db: Database) -> None:
+    with survived(db, SHORT, spanning=20) as outage:
+        terminated = 0
+        while time.monotonic() < outage.began_at + 60:
+            terminated += terminate_workers(db)
+            enqueue_mixture(db, 1)
+            time.sleep(0.2)
+        print(f"{terminated} sessions terminated")
+
+        assert terminated > 100
+
+
+def test_a_worker_that_starts_while_the_server_stands_still_waits_for_it(own_db: Database) -> None:
+    with frozen(own_db.server):
+        with worker(own_db.url, BPC_SHUTDOWN_GRACE_SECONDS=2) as impatient:
+            until(lambda: impatient.said("started"), within=20)
+            asked_at = time.monotonic()
+            impatient.send(signal.SIGTERM)
+            impatient.wait(within=30)
+
+            assert time.monotonic() - asked_at <= 2 + 5
+
+        running = worker(own_db.url, **SHORT)
+        patient = running.__enter__()
+        until(lambda: patient.said("database_awaited"), within=30)
+
+        assert patient.get("/v1/health/live")[0] == 200
+        assert patient.get("/v1/health/ready")[0] == 503
+    try:
+        patient.wait_ready(within=30)
+        own_db.enqueue("TEST_NOOP")
+        all_succeed(own_db, within=20)
+
+        assert patient.stop() == 0
+    finally:
+        running.__exit__(None, None, None)
+    own_db.check_history()
+
+
+@pytest.mark.parametrize("settings", [USUAL, SHORT], ids=["lease 60", "lease 6"])
+@pytest.mark.parametrize("after", [0.0, 3.0, 8.0])
+def test_a_worker_is_stopped_in_time_at_any_moment_of_a_stand_still(
+    own_db: Database, settings: dict[str, object], after: float
+) -> None:
+    """Handlers at work, handlers inside their completing transaction, settles and looks on their way."""
+    grace = 2
+    for seconds in (0.0, 0.5, 2.5, 20.0):
+        enqueue_many(own_db, "TEST_EFFECT", 2, seconds=seconds)
+    enqueue_many(own_db, "TEST_SLEEP", 1, seconds=0.5)
+    with worker(own_db.url, **settings, BPC_SHUTDOWN_GRACE_SECONDS=grace) as first:
+        until(lambda: counts(own_db).get("RUNNING"), within=20)
+        with frozen(own_db.server):
+            time.sleep(after)
+            asked_at = time.monotonic()
+            first.send(signal.SIGTERM)
+            code = first.wait(within=30)
+            took = time.monotonic() - asked_at
+
+    print(f"stopped after {took:.1f} s")
+    assert code == 1
+    assert took <= grace + 5
+
+    with worker(own_db.url, **settings) as second:
+        all_succeed(own_db, within=150)
+        assert second.stop() == 0
+    assert effects_once_each(own_db)
+    own_db.check_history()
+
+
+@pytest.mark.parametrize("column", ["stage", "result", "lease_token", "scheduled_at", "fail_code"])
+def test_a_missing_column_fails_no_job(db: Database, column: str) -> None:
+    slots = 10
+    with worker(db.url, **SHORT) as running, watched(running) as [watch]:
+        running.wait_ready()
+        for kind in ("TEST_SLEEP", "TEST_EFFECT"):
+            enqueue_many(db, kind, 2, seconds=1)
+        until(lambda: counts(db).get("RUNNING") == 4, within=10)
+        waiting = enqueue_many(db, "TEST_NOOP", 100)
+        with renamed(db, column):
+            renamed_at = time.monotonic()
+            turned = until(lambda: watch.first_ready(503, after=renamed_at), within=RED_WITHIN)
+            time.sleep(15)
+            repaired_at = time.monotonic()
+            seen = counts(db)
+        all_succeed(db, within=60)
+        until(lambda: watch.first_ready(200, after=repaired_at), within=30)
+
+        assert seen.get("RUNNING", 0) <= slots, "claiming went on"
+        assert len(waiting) == 100
+        assert watch.ready_between(renamed_at + turned, repaired_at) == {503}
+        assert watch.was_always_live()
+        assert running.stop() == 0
+    assert effects_once_each(db)
+    db.check_history()
+
+
+SLOW_COMMIT = """
+CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(25); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER be_slow AFTER INSERT ON test_effects DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW EXECUTE FUNCTION be_slow()
+"""
+QUICK_COMMIT = """
+CREATE OR REPLACE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$
+"""
+
+
+def test_a_commit_that_did_not_take_place_gives_the_attempt_back(db: Database) -> None:
+    """Nobody answered COMMIT, the lease ran out meanwhile, and then the row says: rolled back."""
+    db.run(SLOW_COMMIT)
+    job_id = db.enqueue("TEST_EFFECT", '{"key": "a"}')
+    with worker(db.url, **{**lease(5, 2), "BPC_REAPER_INTERVAL_SECONDS": 3600}) as running:
+        ended = "SELECT lease_expires_at < clock_timestamp() AS it FROM jobs WHERE job_id = %s"
+        until(lambda: db.one(ended, [job_id])["it"], within=30)
+        db.run(QUICK_COMMIT)
+        for pid in sessions(db, "COMMIT"):
+            db.run("SELECT pg_terminate_backend(%s)", [pid])
+        all_succeed(db, within=30)
+
+        assert running.stop() == 0
+    assert at_first_attempt(db, [job_id])
+    assert db.events(job_id) == ["job:snoozed"]
+    assert effects_once_each(db)
+    db.check_history()
+
+
+@pytest.mark.parametrize("settings", [lease(5, 2), USUAL], ids=["lease 5", "lease 60"])
+def test_rows_that_somebody_has_locked_for_long_hold_up_no_other(
+    db: Database, settings: dict[str, object]
+) -> None:
+    """A lock that outlasts a lease may cost its own job a run, never the job itself, and never another's."""
+    held_up = enqueue_many(db, "TEST_SLEEP", 1, seconds=10) + enqueue_many(db, "TEST_SLEEP", 1, seconds=1)
+    others = enqueue_many(db, "TEST_SLEEP", 3, seconds=10)
+    with worker(db.url, **settings) as running, watched(running) as [watch]:
+        until(lambda: counts(db) == {"RUNNING": 5}, within=20)
+        with locked(db, held_up):
+            locked_at = time.monotonic()
+            flow = enqueue_many(db, "TEST_NOOP", 20)
+            until(lambda: counts(db).get("SUCCEEDED") == 20, within=8)
+            time.sleep(max(0.0, locked_at + 8 - time.monotonic()))
+        all_succeed(db, within=60)
+
+        assert watch.ready_between(locked_at, time.monotonic()) == {200}
+        assert running.stop() == 0
+    assert at_first_attempt(db, others + flow)
+    events = db.run("SELECT DISTINCT job_id::text AS id FROM job_events")
+    assert {str(row["id"]) for row in events} <= set(held_up)
+    db.check_history()
