@@ -1,6 +1,5 @@
 """The database breaks while real workers run: nothing is lost, nothing happens twice, work goes on."""
 
-import os
 import random
 import signal
 import time
@@ -12,6 +11,8 @@ from bpc_worker.adapters.postgres_server import Server
 from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.outages import (
+    RED_WITHIN,
+    WORK_GOES_ON_WITHIN,
     all_succeed,
     at_first_attempt,
     counts,
@@ -28,6 +29,7 @@ from tests.support.outages import (
     sessions,
     start,
     stopped,
+    succeeded,
     survived,
     terminate_workers,
     through,
@@ -78,7 +80,7 @@ def test_a_lost_answer_to_commit_is_neither_a_second_effect_nor_a_second_attempt
 
 def test_lines_cut_at_random_moments_lose_and_double_nothing(db: Database, proxy: TcpProxy) -> None:
     """The answer to a plain settle is lost, too: the row's token tells whether it took place."""
-    dice = random.Random(1)  # noqa: S311 - the same moments every time, as far as moments can be
+    dice = random.Random(1)  # the same moments every time, as far as moments can be
     with worker(through(proxy, db.url), **SHORT) as running:
         running.wait_ready()
         for _ in range(4):
@@ -206,21 +208,20 @@ def test_a_worker_is_stopped_in_time_although_the_server_stands_still(own_db: Da
     own_db.check_history()
 
 
-@pytest.mark.parametrize("column", ["stage", "result"])  # of claim and renewal; of the settle alone
-def test_a_statement_of_ours_that_does_not_fit_fails_no_job(db: Database, column: str) -> None:
+def test_a_statement_of_ours_that_does_not_fit_fails_no_job(db: Database) -> None:
     with worker(db.url, **SHORT) as running, watched(running) as [watch]:
         running.wait_ready()
         for kind in ("TEST_SLEEP", "TEST_EFFECT"):
             enqueue_many(db, kind, 2, seconds=0.5)
         until(lambda: counts(db).get("RUNNING") == 4, within=10)
-        with renamed(db, column):
+        with renamed(db, "result"):  # which the settle alone names
             renamed_at = time.monotonic()
-            turned = until(lambda: watch.first_ready(503, after=renamed_at), within=12)
+            turned = watch.turns(503, after=renamed_at, within=RED_WITHIN)
             time.sleep(4)
             repaired_at = time.monotonic()
         enqueue_many(db, "TEST_NOOP", 20)
         all_succeed(db, within=30)
-        until(lambda: watch.first_ready(200, after=repaired_at), within=30)
+        watch.turns(200, after=repaired_at, within=WORK_GOES_ON_WITHIN)
 
         assert watch.ready_between(renamed_at + turned, repaired_at) == {503}
         assert watch.was_always_live()
@@ -244,7 +245,7 @@ def test_a_result_that_cannot_be_stored_fails_its_own_job_only(db: Database) -> 
 
 
 def test_a_claim_that_takes_place_after_it_was_given_up_is_undone(db: Database) -> None:
-    """One session stands still with our claim in its buffer, and carries it out when nobody waits any more."""
+    """A session stands still with our claim in its buffer, and carries it out when nobody waits for it."""
     with worker(db.url, **SHORT, BPC_WORKER_CONCURRENCY=1) as running:
         running.wait_ready()
         with stopped(sessions(db, "regular AS MATERIALIZED")):
@@ -277,23 +278,23 @@ def test_a_progress_that_cannot_be_stored_costs_nobody_his_lease(db: Database) -
 
 def test_rows_that_somebody_has_locked_hold_up_no_other(db: Database) -> None:
     """Neither renewals nor settles nor readiness; and for less than a lease not even their own jobs."""
-    running_on, ending = (
-        enqueue_many(db, "TEST_SLEEP", 1, seconds=6),
-        enqueue_many(db, "TEST_SLEEP", 1, seconds=1),
-    )
-    others = enqueue_many(db, "TEST_SLEEP", 3, seconds=6)
+    [on, ends, *others] = [
+        *enqueue_many(db, "TEST_SLEEP", 1, seconds=6),
+        *enqueue_many(db, "TEST_SLEEP", 1, seconds=1.5),
+        *enqueue_many(db, "TEST_SLEEP", 3, seconds=6),
+    ]
     with worker(db.url, **lease(5, 2)) as running, watched(running) as [watch]:
         until(lambda: counts(db) == {"RUNNING": 5}, within=20)
-        with locked(db, running_on + ending):
+        with locked(db, [on, ends]):
             locked_at = time.monotonic()
-            flow = enqueue_many(db, "TEST_NOOP", 20)
-            until(lambda: counts(db).get("SUCCEEDED") == 20, within=15)
-            assert time.monotonic() - locked_at < 3, "the others were held up"
-            time.sleep(locked_at + 3 - time.monotonic())
+            until(lambda: running.said("settle_waits"), within=4)
+            flow = enqueue_many(db, "TEST_NOOP", 50)
+            until(lambda: succeeded(db, flow), within=4)
+            time.sleep(max(0.0, locked_at + 3 - time.monotonic()))
         all_succeed(db, within=30)
 
         assert watch.ready_between(locked_at, time.monotonic()) == {200}
         assert running.stop() == 0
-    assert at_first_attempt(db, running_on + ending + others + flow)
+    assert at_first_attempt(db, [on, ends, *others, *flow])
     assert db.run("SELECT * FROM job_events") == []
     db.check_history()

@@ -91,12 +91,14 @@ def test_a_job_that_kills_its_workers_dies_alone(db: Database) -> None:
 
     exits = supervise(
         db.url,
+        {
+            **SETTINGS,
+            "BPC_JOBS_BACKOFF_BASE": 1,
+            "BPC_JOBS_LEASE_SECONDS": 5,
+            "BPC_JOBS_LEASE_RENEW_SECONDS": 2,
+        },
         lambda: statuses(db) == {"SUCCEEDED": 20, "DEAD_LETTER": 1},
         within=180,
-        BPC_JOBS_BACKOFF_BASE=1,
-        BPC_JOBS_LEASE_SECONDS=5,
-        BPC_JOBS_LEASE_RENEW_SECONDS=2,
-        BPC_REAPER_INTERVAL_SECONDS=REAP,
     )
 
     check_poison(db, poison, exits)

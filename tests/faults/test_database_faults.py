@@ -4,6 +4,7 @@ import random
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.outages import (
     RED_WITHIN,
+    WORK_GOES_ON_WITHIN,
     all_succeed,
     at_first_attempt,
     counts,
@@ -26,6 +28,7 @@ from tests.support.outages import (
     restart,
     server_of_its_own,
     sessions,
+    succeeded,
     survived,
     terminate_workers,
     through,
@@ -75,7 +78,7 @@ def test_fifty_lost_answers_to_commit_are_fifty_effects(db: Database, proxy: Tcp
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_lines_cut_for_long_lose_and_double_nothing(db: Database, proxy: TcpProxy, seed: int) -> None:
-    dice = random.Random(seed)  # noqa: S311 - the same moments every time, as far as moments can be
+    dice = random.Random(seed)  # the same moments every time, as far as moments can be
     with worker(through(proxy, db.url), **SHORT) as running:
         running.wait_ready()
         for _ in range(4):
@@ -113,7 +116,7 @@ def test_a_worker_that_is_full_tells_that_the_server_stands_still(
         until(lambda: counts(own_db) == {"RUNNING": 2}, within=10)
         with frozen(own_db.server):
             stopped_at = time.monotonic()
-            turned = until(lambda: watch.first_ready(503, after=stopped_at), within=30)
+            turned = watch.turns(503, after=stopped_at, within=30)
         print(f"ready 503 after {turned:.1f} s")
         all_succeed(own_db, within=90)
 
@@ -165,30 +168,30 @@ def test_a_minute_of_terminated_sessions_is_survived(db: Database) -> None:
 
 
 def test_a_worker_that_starts_while_the_server_stands_still_waits_for_it(own_db: Database) -> None:
-    with frozen(own_db.server):
-        with worker(own_db.url, BPC_SHUTDOWN_GRACE_SECONDS=2) as impatient:
-            until(lambda: impatient.said("started"), within=20)
-            asked_at = time.monotonic()
-            impatient.send(signal.SIGTERM)
-            impatient.wait(within=30)
+    with ExitStack() as workers:
+        with frozen(own_db.server):
+            running = workers.enter_context(worker(own_db.url, **SHORT))
+            until(lambda: running.said("database_awaited"), within=30)
 
-            assert time.monotonic() - asked_at <= 2 + 5
+            assert running.get("/v1/health/live")[0] == 200
+            assert running.get("/v1/health/ready")[0] == 503
 
-        running = worker(own_db.url, **SHORT)
-        patient = running.__enter__()
-        until(lambda: patient.said("database_awaited"), within=30)
-
-        assert patient.get("/v1/health/live")[0] == 200
-        assert patient.get("/v1/health/ready")[0] == 503
-    try:
-        patient.wait_ready(within=30)
+        running.wait_ready(within=WORK_GOES_ON_WITHIN)
         own_db.enqueue("TEST_NOOP")
         all_succeed(own_db, within=20)
 
-        assert patient.stop() == 0
-    finally:
-        running.__exit__(None, None, None)
+        assert running.stop() == 0
     own_db.check_history()
+
+
+def test_a_worker_that_waits_for_a_server_that_stands_still_can_be_stopped(own_db: Database) -> None:
+    with frozen(own_db.server), worker(own_db.url, BPC_SHUTDOWN_GRACE_SECONDS=2) as running:
+        until(lambda: running.said("started"), within=20)
+        asked_at = time.monotonic()
+        running.send(signal.SIGTERM)
+        running.wait(within=30)
+
+        assert time.monotonic() - asked_at <= 2 + 5
 
 
 @pytest.mark.parametrize("settings", [USUAL, SHORT], ids=["lease 60", "lease 6"])
@@ -223,24 +226,22 @@ def test_a_worker_is_stopped_in_time_at_any_moment_of_a_stand_still(
 
 @pytest.mark.parametrize("column", ["stage", "result", "lease_token", "scheduled_at", "fail_code"])
 def test_a_missing_column_fails_no_job(db: Database, column: str) -> None:
-    slots = 10
     with worker(db.url, **SHORT) as running, watched(running) as [watch]:
         running.wait_ready()
         for kind in ("TEST_SLEEP", "TEST_EFFECT"):
             enqueue_many(db, kind, 2, seconds=1)
         until(lambda: counts(db).get("RUNNING") == 4, within=10)
-        waiting = enqueue_many(db, "TEST_NOOP", 100)
         with renamed(db, column):
             renamed_at = time.monotonic()
-            turned = until(lambda: watch.first_ready(503, after=renamed_at), within=RED_WITHIN)
+            turned = watch.turns(503, after=renamed_at, within=RED_WITHIN)
+            enqueue_many(db, "TEST_NOOP", 20)
             time.sleep(15)
             repaired_at = time.monotonic()
             seen = counts(db)
         all_succeed(db, within=60)
-        until(lambda: watch.first_ready(200, after=repaired_at), within=30)
+        watch.turns(200, after=repaired_at, within=WORK_GOES_ON_WITHIN)
 
-        assert seen.get("RUNNING", 0) <= slots, "claiming went on"
-        assert len(waiting) == 100
+        assert seen.get("QUEUED", 0) >= 20, "claiming went on"
         assert watch.ready_between(renamed_at + turned, repaired_at) == {503}
         assert watch.was_always_live()
         assert running.stop() == 0
@@ -249,7 +250,8 @@ def test_a_missing_column_fails_no_job(db: Database, column: str) -> None:
 
 
 SLOW_COMMIT = """
-CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(25); RETURN NULL; END $$;
+CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql
+AS $$ BEGIN PERFORM pg_sleep(25); RETURN NULL; END $$;
 CREATE CONSTRAINT TRIGGER be_slow AFTER INSERT ON test_effects DEFERRABLE INITIALLY DEFERRED
 FOR EACH ROW EXECUTE FUNCTION be_slow()
 """
@@ -282,14 +284,20 @@ def test_rows_that_somebody_has_locked_for_long_hold_up_no_other(
     db: Database, settings: dict[str, object]
 ) -> None:
     """A lock that outlasts a lease may cost its own job a run, never the job itself, and never another's."""
-    held_up = enqueue_many(db, "TEST_SLEEP", 1, seconds=10) + enqueue_many(db, "TEST_SLEEP", 1, seconds=1)
-    others = enqueue_many(db, "TEST_SLEEP", 3, seconds=10)
+    [on, ends, *others] = [
+        *enqueue_many(db, "TEST_SLEEP", 1, seconds=10),
+        *enqueue_many(db, "TEST_SLEEP", 1, seconds=1.5),
+        *enqueue_many(db, "TEST_SLEEP", 3, seconds=10),
+    ]
     with worker(db.url, **settings) as running, watched(running) as [watch]:
         until(lambda: counts(db) == {"RUNNING": 5}, within=20)
-        with locked(db, held_up):
+        with locked(db, [on, ends]):
             locked_at = time.monotonic()
-            flow = enqueue_many(db, "TEST_NOOP", 20)
-            until(lambda: counts(db).get("SUCCEEDED") == 20, within=8)
+            until(lambda: running.said("settle_waits"), within=6)
+            flow_at = time.monotonic()
+            flow = enqueue_many(db, "TEST_NOOP", 200)
+            until(lambda: succeeded(db, flow), within=10)
+            print(f"200 others took {time.monotonic() - flow_at:.1f} s beside the locked row")
             time.sleep(max(0.0, locked_at + 8 - time.monotonic()))
         all_succeed(db, within=60)
 
@@ -297,5 +305,5 @@ def test_rows_that_somebody_has_locked_for_long_hold_up_no_other(
         assert running.stop() == 0
     assert at_first_attempt(db, others + flow)
     events = db.run("SELECT DISTINCT job_id::text AS id FROM job_events")
-    assert {str(row["id"]) for row in events} <= set(held_up)
+    assert {str(row["id"]) for row in events} <= {on, ends}
     db.check_history()

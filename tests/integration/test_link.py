@@ -1,4 +1,4 @@
-"""One connection that never makes its user wait: time-outs, cancellations, replacement, families of errors."""
+"""A connection that nobody waits for in vain: time-outs, cancellations, replacement, families of errors."""
 
 import asyncio
 import gc
@@ -12,9 +12,16 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from bpc_worker.adapters.postgres.errors import RunAgain
 from bpc_worker.adapters.postgres.link import Dsn, Link
-from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import (
+    Code,
+    JobError,
+    Permanent,
+    Retryable,
+    RunAgain,
+    SchemaMismatch,
+    Unavailable,
+)
 from tests.support.database import Database
 from tests.support.outages import through
 from tests.support.tcp_proxy import TcpProxy
@@ -365,12 +372,12 @@ PROVOKED = [
     Provoked("23503", Permanent, INVALID, (TABLE, b"INSERT INTO t VALUES (1, 2)")),
     Provoked("23505", Permanent, INVALID, (TABLE, b"INSERT INTO t VALUES (1), (1)")),
     Provoked("23514", Permanent, INVALID, (TABLE, b"INSERT INTO t VALUES (10)")),
+    Provoked("54001", Permanent, INVALID, (b"SELECT repeat('[', 100000)::jsonb",)),
     Provoked("42601", SchemaMismatch, AWAY, (b"SELEC 1",)),
     Provoked("42703", SchemaMismatch, AWAY, (b"SELECT nothing FROM jobs",)),
     Provoked("42P01", SchemaMismatch, AWAY, (b"SELECT 1 FROM nowhere",)),
     Provoked("42501", SchemaMismatch, AWAY, (b"SET ROLE bpc_producer", b"DELETE FROM jobs")),
     Provoked("0A000", Retryable, UNKNOWN, raised("0A000")),
-    Provoked("54001", Retryable, UNKNOWN, (b"SELECT repeat('[', 100000)::jsonb",)),
     Provoked("P0001", Retryable, UNKNOWN, (b"DO $$ BEGIN RAISE 'no'; END $$",)),
     Provoked("XX000", Retryable, UNKNOWN, raised("XX000")),
 ]
@@ -469,6 +476,24 @@ async def test_nobody_at_the_address_is_unavailable(db: Database, proxy: TcpProx
             await link.run(b"SELECT 1", timeout=WAIT)
 
 
+async def test_a_silent_host_does_not_use_up_the_time_of_the_next(db: Database, proxy: TcpProxy) -> None:
+    proxy.pause()
+    address = urlsplit(db.url).netloc
+    user, _, host = address.partition("@")
+    url = db.url.replace(address, f"{user}@127.0.0.1:{proxy.port},{host}")
+    async with linked(url, connect=2.0) as link:
+        assert await pid_of(link)
+    proxy.resume()
+
+
+async def test_a_value_that_cannot_be_read_is_permanent(db: Database) -> None:
+    async with linked(db.url) as link:
+        with pytest.raises(Permanent):
+            await link.run(b"SELECT 'infinity'::timestamptz AS never", timeout=WAIT)
+
+        assert await pid_of(link)
+
+
 async def test_a_text_that_cannot_be_sent_is_permanent(db: Database) -> None:
     async with linked(db.url) as link:
         with pytest.raises(Permanent) as caught:
@@ -487,11 +512,14 @@ async def test_a_parameter_that_is_missing_is_a_bug_and_retryable(db: Database) 
         assert await pid_of(link)
 
 
-async def test_the_message_does_not_quote_the_stored_value(db: Database) -> None:
+@pytest.mark.parametrize(
+    "statement", [b"INSERT INTO t VALUES (%(v)s), (%(v)s)", b"SELECT %(v)s::text::integer"]
+)
+async def test_the_message_does_not_quote_the_value(db: Database, statement: bytes) -> None:
     async with linked(db.url) as link:
         await link.run(b"CREATE TEMP TABLE t (v text PRIMARY KEY)", timeout=WAIT)
         with pytest.raises(Permanent) as caught:
-            await link.run(b"INSERT INTO t VALUES (%(v)s), (%(v)s)", {"v": "hunter2"}, timeout=WAIT)
+            await link.run(statement, {"v": "hunter2"}, timeout=WAIT)
 
     assert "hunter2" not in caught.value.message
     assert "hunter2" not in repr(caught.value.detail)

@@ -33,13 +33,16 @@ class Publisher:
     def __init__(self, url: str, exchange: str = "bpc", routing_key: str = "jobs.trigger") -> None:
         self._loop = asyncio.new_event_loop()
         self._routing_key = routing_key
-        # Hardly ever a heartbeat: between two calls nobody runs the loop.
-        self._connection = self._loop.run_until_complete(aio_pika.connect(url, heartbeat=600))
-        self._exchange = self._loop.run_until_complete(self._open(exchange))
+        try:
+            self._connection = self._loop.run_until_complete(_connection(url))
+            self._channel, self._exchange = self._loop.run_until_complete(self._open(exchange))
+        except BaseException:
+            self._loop.close()
+            raise
 
-    async def _open(self, name: str) -> aio_pika.abc.AbstractExchange:
+    async def _open(self, name: str) -> tuple[aio_pika.abc.AbstractChannel, aio_pika.abc.AbstractExchange]:
         channel = await self._connection.channel(publisher_confirms=False)
-        return await channel.get_exchange(name, ensure=False)
+        return channel, await channel.get_exchange(name, ensure=False)
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +66,7 @@ class Publisher:
         self._loop.run_until_complete(self._send_raw_header(flags, properties, body))
 
     async def _send_raw_header(self, flags: int, properties: bytes, body: bytes) -> None:
-        channel = await self._exchange.channel.get_underlay_channel()
+        channel = await self._channel.get_underlay_channel()
         publish = commands.Basic.Publish(exchange=self._exchange.name, routing_key=self._routing_key)
         header = struct.pack(">HHQH", commands.Basic.frame_id, 0, len(body), flags) + properties
         frames = [
@@ -71,8 +74,22 @@ class Publisher:
             struct.pack(">BHI", 2, channel.number, len(header)) + header + b"\xce",
             struct.pack(">BHI", 3, channel.number, len(body)) + body + b"\xce",
         ]
-        await channel.write_queue.put(ChannelFrame(payload=b"".join(frames), should_close=False))
+        await channel.connection.write_queue.put(ChannelFrame(payload=b"".join(frames), should_close=False))
         await self._exchange.publish(aio_pika.Message(b"after it"), "nobody", mandatory=False)
+
+
+async def _connection(url: str) -> aio_pika.abc.AbstractConnection:
+    # Hardly ever a heartbeat: between two calls nobody runs a loop.
+    return await aio_pika.connect(url, heartbeat=600, timeout=10)
+
+
+def make_exchange(url: str, name: str, kind: str) -> None:
+    async def declare() -> None:
+        async with await _connection(url) as connection:
+            channel = await connection.channel()
+            await channel.declare_exchange(name, kind)
+
+    asyncio.run(declare())
 
 
 def connected(running: Worker) -> bool:

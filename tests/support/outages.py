@@ -130,9 +130,12 @@ def terminate_workers(db: Database) -> int:
 
 @contextmanager
 def locked(db: Database, jobs: Sequence[str]) -> Iterator[None]:
-    """Another session holds these rows."""
+    """Another session holds the rows of these running jobs."""
     with db.connect() as holder, holder.transaction():
-        holder.execute("SELECT FROM jobs WHERE job_id = ANY (%s::uuid[]) FOR UPDATE", [list(jobs)])
+        rows = holder.execute(
+            "SELECT status FROM jobs WHERE job_id = ANY (%s::uuid[]) FOR UPDATE", [list(jobs)]
+        ).fetchall()
+        assert [row["status"] for row in rows] == ["RUNNING"] * len(jobs)
         yield
 
 
@@ -166,6 +169,7 @@ class Watch:
     over: threading.Event = field(default_factory=threading.Event)
 
     def look(self) -> None:
+        until(lambda: self.over.is_set() or self.worker.said("started"), within=30)
         while not self.over.wait(0.2):
             at = time.monotonic()
             live, _ = self.worker.get("/v1/health/live", timeout=LIVE_WITHIN)
@@ -186,6 +190,15 @@ class Watch:
             probe.at - after for probe in tuple(self.probes) if probe.at > after and probe.ready == status
         )
         return next(seen, None)
+
+    def turns(self, status: int, *, after: float, within: float) -> float:
+        """Wait for that answer; the same seconds."""
+        until(
+            lambda: self.first_ready(status, after=after) is not None, within=within, what=f"ready {status}"
+        )
+        seconds = self.first_ready(status, after=after)
+        assert seconds is not None
+        return seconds
 
     def ready_between(self, after: float, before: float) -> set[int]:
         return {probe.ready for probe in tuple(self.probes) if after < probe.at < before}
@@ -216,17 +229,9 @@ class Outage:
 
     def turns_red(self) -> float:
         """Wait until neither worker is ready; how long the slower one took."""
-
-        def red() -> bool:
-            return None not in self._reds()
-
-        until(red, within=RED_WITHIN + 10, what="ready 503")
-        slowest = max(seconds for seconds in self._reds() if seconds is not None)
+        slowest = max(watch.turns(503, after=self.began_at, within=RED_WITHIN + 10) for watch in self.watches)
         assert slowest <= RED_WITHIN
         return slowest
-
-    def _reds(self) -> list[float | None]:
-        return [watch.first_ready(503, after=self.began_at) for watch in self.watches]
 
     def lasts(self, seconds: float) -> None:
         time.sleep(max(0.0, self.began_at + seconds - time.monotonic()))
@@ -238,16 +243,16 @@ class Outage:
         took = time.monotonic() - repaired_at
         assert took <= WORK_GOES_ON_WITHIN
         for watch in self.watches:
-            until(lambda at=watch: at.first_ready(200, after=repaired_at), within=WORK_GOES_ON_WITHIN)  # type: ignore[misc]
+            assert watch.turns(200, after=repaired_at, within=60) <= WORK_GOES_ON_WITHIN
         return took
 
 
 @contextmanager
 def survived(db: Database, settings: Settings, *, spanning: float, flow: int = 20) -> Iterator[Outage]:
-    """The block breaks and repairs the database; before it, jobs run; after it, all that must hold is checked.
+    """The block breaks and repairs a database that two workers use; what must hold is checked after it.
 
-    Some jobs would end inside an outage, some after it (`spanning` seconds), and many are about to be claimed,
-    run and settled at the moment when it begins.
+    Some jobs would end inside the outage, some after it (`spanning` seconds), and many are about to be
+    claimed, run and settled at the moment when it begins.
     """
     with worker(db.url, **settings) as one, worker(db.url, **settings) as two:
         one.wait_ready()
@@ -297,6 +302,11 @@ def enqueue_many(db: Database, job_type: str, count: int, *, seconds: float = 0.
 def counts(db: Database) -> dict[str, int]:
     rows = db.run("SELECT status, count(*) AS n FROM jobs GROUP BY status")
     return {str(row["status"]): int(str(row["n"])) for row in rows}
+
+
+def succeeded(db: Database, jobs: Sequence[str]) -> bool:
+    statement = "SELECT count(*) AS n FROM jobs WHERE job_id = ANY (%s::uuid[]) AND status = 'SUCCEEDED'"
+    return db.one(statement, [list(jobs)])["n"] == len(jobs)
 
 
 def all_succeed(db: Database, *, within: float) -> None:

@@ -2,22 +2,29 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tests.support.worker import Worker
 
 
 def supervise(
-    url: str, until: Callable[[], object], *, within: float, workers: int = 1, **settings: object
+    url: str,
+    settings: Mapping[str, object],
+    until: Callable[[], object],
+    *,
+    within: float,
+    workers: int = 1,
+    torment: Callable[[list[Worker]], None] = lambda _: None,
 ) -> list[int]:
-    """Keep workers running, each replaced when it ends, until the fact; how those that ended did."""
+    """Keep workers running, each replaced when it ends, until the fact; exit codes of those that ended."""
     ends_at = time.monotonic() + within
     codes: list[int] = []
     running = [Worker(url, **settings) for _ in range(workers)]
     try:
         while not until():
             assert time.monotonic() < ends_at, f"not within {within:g} s; exits so far: {codes}"
+            torment(running)
             for place, each in enumerate(running):
                 code = each.exit_code
                 if code is not None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import quantiles
 from typing import Self, cast
@@ -94,7 +95,7 @@ def race(db: Database, amqp_url: str, *, rounds: int, warm_up: int = 20) -> Race
                 before_publish = time.monotonic_ns()
                 publisher.trigger(job_id)
                 sent[job_type].append((job_id, before_insert, before_publish))
-                until(lambda job_id=job_id: _ended(connection, job_id), within=30, every=0.01)
+                until(partial(_ended, connection, job_id), within=30, every=0.01)
     ours, bare = (_latencies(db, each[warm_up:]) for each in sent.values())
     return Race(worker=ours, bare=bare)
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -32,6 +32,7 @@ from bpc_worker.ports import Enqueued, Heartbeat, Reaped, Renewal
 
 REAP_PAGE = 100
 _DOUBT_PAUSE = 1.0
+_SETTLE_LOCK_SECONDS = 0.1
 
 
 @dataclass(slots=True)
@@ -71,7 +72,9 @@ class PostgresJobs:
     def __init__(self, dsn: Dsn, settings: QueueSettings, *, now: datetime | None = None) -> None:
         self._settings = settings
         self.now = now  # None: the database's clock; tests move their own
-        self._claims, self._renewals, self._settles, self._reaps = (Link(dsn) for _ in range(4))
+        self._claims, self._renewals, self._reaps = (Link(dsn) for _ in range(3))
+        # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
+        self._settles = Link(replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS)))
         self._unanswered: dict[UUID, _Doubt] = {}
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
@@ -83,7 +86,7 @@ class PostgresJobs:
             reraise=True,
         ):
             with attempt:
-                return enqueued(await self._run(self._settles, "enqueue", params))
+                return enqueued(await self._run(self._claims, "enqueue", params))
         raise AssertionError("unreachable: tenacity returns or raises")
 
     async def claim(self, *, limit: int, idle: bool) -> list[Claim]:

@@ -1,0 +1,99 @@
+"""map, filter, fold, sums and count: functions over lists, one step of a proof each."""
+
+from collections.abc import Callable, Mapping
+
+from bpc_worker.core.rules import syntax, typed
+from bpc_worker.core.rules.arguments import Arguments
+from bpc_worker.core.rules.fits import fit
+from bpc_worker.core.rules.scope import Scope
+from bpc_worker.core.rules.source import RuleError
+from bpc_worker.core.rules.types import BOOL, INT, DecType, ListType, QtyType, Type, show
+
+
+def check_lambda(
+    written: syntax.Lambda, parameters: tuple[Type, ...], call: Arguments, wanted: Type | None = None
+) -> typed.LambdaNode:
+    """The lambda in a scope of its own, with what it takes from outside."""
+    inner = Scope(call.scope.world, outer=call.scope)
+    for name, kind in zip(written.parameters, parameters, strict=True):
+        if inner.known(name.name):
+            message = f"'{name.name}' has a meaning here already"
+            raise RuleError("RULE_TYPE_ERROR", message, name.span, hint="choose another name")
+        inner.variables[name.name] = kind
+    body = call.check(written.body, inner)
+    if wanted is not None:
+        fitted = fit(body, wanted)
+        if fitted is None:
+            message = f"the lambda gives {show(body.type)}, not {show(wanted)}"
+            raise RuleError("RULE_TYPE_ERROR", message, written.body.span)
+        body = fitted
+    names = tuple((name.name, kind) for name, kind in zip(written.parameters, parameters, strict=True))
+    text = call.scope.world.source[written.span.start : written.span.end]
+    return typed.LambdaNode(names, body, tuple(inner.captures.values()), text)
+
+
+def _items(call: Arguments) -> tuple[typed.Node, Type]:
+    node = call.node(0)
+    if not isinstance(node.type, ListType):
+        raise call.wrong(0, "a List")
+    return node, node.type.of
+
+
+def _map(call: Arguments) -> typed.Node:
+    """map(List(T), x => U): List(U)"""
+    call.count(2)
+    items, element = _items(call)
+    function = check_lambda(call.function(1, 1), (element,), call)
+    return typed.Aggregate("map", items, function, None, {}, ListType(function.body.type), call.span)
+
+
+def _filter(call: Arguments) -> typed.Node:
+    """filter(List(T), x => Bool): List(T)"""
+    call.count(2)
+    items, element = _items(call)
+    function = check_lambda(call.function(1, 1), (element,), call, BOOL)
+    return typed.Aggregate("filter", items, function, None, {}, items.type, call.span)
+
+
+def _fold(call: Arguments) -> typed.Node:
+    """fold(List(T), start: U, (acc, x) => U): U"""
+    call.count(3)
+    items, element = _items(call)
+    start = call.node(1)
+    function = check_lambda(call.function(2, 2), (start.type, element), call, start.type)
+    return typed.Aggregate("fold", items, function, start, {}, start.type, call.span)
+
+
+def _sum_qty(call: Arguments) -> typed.Node:
+    """sumQty(List(Qty(u))): Qty(u); of an empty list 0"""
+    call.count(1)
+    items, element = _items(call)
+    if not isinstance(element, QtyType):
+        raise call.wrong(0, "a List of quantities", hint="map(…, x => toQty(unit, …)) first")
+    return typed.Aggregate("sumQty", items, None, None, {"unit": element.unit}, element, call.span)
+
+
+def _sum_dec(call: Arguments) -> typed.Node:
+    """sumDec(List(Dec(s))): Dec(s); of an empty list 0"""
+    call.count(1)
+    items, element = _items(call)
+    if not isinstance(element, DecType):
+        raise call.wrong(0, "a List of Dec", hint="map(…, x => toDec(scale, …)) first")
+    return typed.Aggregate("sumDec", items, None, None, {"scale": element.scale}, element, call.span)
+
+
+def _count(call: Arguments) -> typed.Node:
+    """count(List(T)): Int"""
+    call.count(1)
+    items, _ = _items(call)
+    return typed.Aggregate("count", items, None, None, {}, INT, call.span)
+
+
+LIST_FUNCTIONS: Mapping[str, Callable[[Arguments], typed.Node]] = {
+    "map": _map,
+    "filter": _filter,
+    "fold": _fold,
+    "sumQty": _sum_qty,
+    "sumDec": _sum_dec,
+    "count": _count,
+}

@@ -1,0 +1,90 @@
+"""Rule text -> Module: tables, fields and tests."""
+
+from bpc_worker.core.rules import syntax
+from bpc_worker.core.rules.cursor import Cursor
+from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
+from bpc_worker.core.rules.parse_tests import parse_example, parse_property
+from bpc_worker.core.rules.parse_types import parse_path, parse_text, parse_type
+from bpc_worker.core.rules.source import Limits, RuleError
+from bpc_worker.core.rules.tokens import Kind, tokenize
+
+AUDIENCES = ("public", "legitimate_interest", "authorities", "commission")
+
+
+def parse(source: str, limits: Limits | None = None) -> syntax.Module:
+    """module = { table | field | example | property } ;"""
+    limits = limits or Limits()
+    cursor = Cursor(tokenize(source, limits), limits)
+    tables, fields, examples, properties = [], [], [], []
+    while cursor.token.kind is not Kind.END:
+        if cursor.at("field"):
+            fields.append(_field(cursor))
+        elif cursor.at("table"):
+            tables.append(_table(cursor))
+        elif cursor.at("example"):
+            examples.append(parse_example(cursor))
+        elif cursor.at("property"):
+            properties.append(parse_property(cursor))
+        else:
+            raise cursor.unexpected("'field', 'table', 'example' or 'property'")
+    return syntax.Module(tuple(tables), tuple(fields), tuple(examples), tuple(properties))
+
+
+def parse_lambda(text: str, limits: Limits | None = None) -> syntax.Lambda:
+    """The lambda of a proof node, from its text alone."""
+    limits = limits or Limits()
+    cursor = Cursor(tokenize(f"f({text})", limits), limits)
+    call = parse_expression(cursor)
+    if cursor.token.kind is Kind.END and isinstance(call, syntax.Call) and len(call.arguments) == 1:
+        [found] = call.arguments
+        if isinstance(found, syntax.Lambda):
+            return found
+    raise RuleError("RULE_PARSE_ERROR", "this is not a lambda")
+
+
+def _field(cursor: Cursor) -> syntax.Field:
+    """field = "field" path ":" type [ "for" audience { "," audience } ] "=" expression ";" ;"""
+    start = cursor.expect("field")
+    path, path_span = parse_path(cursor)
+    cursor.expect(":")
+    kind = parse_type(cursor)
+    audiences = _audiences(cursor) if cursor.take("for") else ("public",)
+    cursor.expect("=")
+    body = parse_expression(cursor)
+    cursor.expect(";", hint="a field ends with ';'")
+    return syntax.Field(path, kind, audiences, body, path_span, cursor.since(start))
+
+
+def _audiences(cursor: Cursor) -> tuple[str, ...]:
+    """audience = "public" | "legitimate_interest" | "authorities" | "commission" ;"""
+    found: list[str] = []
+    while True:
+        token = cursor.expect_kind(Kind.NAME, "an audience")
+        if token.text not in AUDIENCES:
+            hint = f"known are {', '.join(AUDIENCES)}"
+            raise RuleError("RULE_PARSE_ERROR", f"unknown audience '{token.text}'", token.span, hint=hint)
+        found.append(token.text)
+        if cursor.take(",") is None:
+            return tuple(sorted(set(found)))
+
+
+def _table(cursor: Cursor) -> syntax.Table:
+    """table = "table" NAME ":" type "=" "{" TEXT ":" expression { "," TEXT ":" expression } [ "," ] "}" ";" ;"""
+    start = cursor.expect("table")
+    name = parse_name(cursor, "the name of the table")
+    cursor.expect(":")
+    kind = parse_type(cursor)
+    cursor.expect("=")
+    cursor.expect("{")
+    rows: list[tuple[str, syntax.Expression]] = []
+    while not cursor.at("}"):
+        key = parse_text(cursor, "a key in quotes")
+        if any(key == seen for seen, _ in rows):
+            raise RuleError("RULE_PARSE_ERROR", f"two rows for '{key}'", cursor.previous.span)
+        cursor.expect(":")
+        rows.append((key, parse_expression(cursor)))
+        if cursor.take(",") is None:
+            break
+    cursor.expect("}")
+    cursor.expect(";", hint="a table ends with ';'")
+    return syntax.Table(name.name, kind, tuple(rows), name.span, cursor.since(start))

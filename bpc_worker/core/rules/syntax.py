@@ -1,0 +1,227 @@
+"""The untyped tree: what was written."""
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from bpc_worker.core.rules.source import Span
+from bpc_worker.core.rules.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """true, 42, 1.50, "text", date("2027-02-18") or none."""
+
+    value: bool | int | Decimal | str | date | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityLiteral:
+    value: Decimal
+    unit: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    function: str
+    arguments: tuple["Argument", ...]
+    name_span: Span
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    parameters: tuple[Name, ...]
+    body: "Expression"
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    operator: str
+    operand: "Expression"
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """`a + b - c`: one level of operators of the same strength, from left to right."""
+
+    first: "Expression"
+    rest: tuple[tuple[str, Span, "Expression"], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    condition: "Expression"
+    then: "Expression"
+    otherwise: "Expression"
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    name: Name
+    value: "Expression"
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    condition: "Expression"
+    code: str
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    text: str
+    span: Span
+
+
+Statement = Let | Assertion | Citation
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`let …; assert(…); cite(…); e`: statements in order, then the value."""
+
+    statements: tuple[Statement, ...]
+    result: "Expression"
+    span: Span
+
+
+Expression = Literal | QuantityLiteral | Name | Call | Unary | Chain | Conditional | Block
+Argument = Expression | Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    path: str
+    type: Type
+    audiences: tuple[str, ...]
+    body: Expression
+    path_span: Span
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    type: Type
+    rows: tuple[tuple[str, Expression], ...]
+    name_span: Span
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A generated value's name inside a fixture."""
+
+    name: str
+    span: Span
+
+
+Json = None | bool | int | str | Variable | tuple["Json", ...] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactFixture:
+    name: str
+    fact_type: str
+    fact_key: str
+    payload: Json
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Fixtures:
+    facts: tuple[FactFixture, ...]
+    law_date: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectValue:
+    """expect(path, == e)"""
+
+    path: str
+    operator: str
+    value: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectEmpty:
+    """expectEmpty(path, withheld)"""
+
+    path: str
+    kind: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectError:
+    """expectError("CODE")"""
+
+    code: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectCompliance:
+    """expectCompliance("CODE", true)"""
+
+    code: str
+    holds: bool
+    span: Span
+
+
+Expectation = ExpectValue | ExpectEmpty | ExpectError | ExpectCompliance
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    name: str
+    fixtures: Fixtures
+    expectations: tuple[Expectation, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """forall e: Dec(1) in [0.1, 500.0]   or   in {"M1", "N1"}"""
+
+    name: str
+    type: Type
+    choices: tuple[Expression, ...]
+    is_range: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    name: str
+    cases: int
+    seed: int
+    fixtures: Fixtures
+    generators: tuple[Generator, ...]
+    claim: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    tables: tuple[Table, ...]
+    fields: tuple[Field, ...]
+    examples: tuple[Example, ...]
+    properties: tuple[Property, ...]

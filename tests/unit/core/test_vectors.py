@@ -1,0 +1,87 @@
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.vectors import FOLDER, load
+
+FORMATS = FOLDER.parents[1] / "docs" / "formats.md"
+
+
+def make(*arguments: str, script: Path = FOLDER / "make_vectors.py") -> subprocess.CompletedProcess[str]:
+    """Without site-packages: neither the product nor its libraries can be imported."""
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(script), *arguments], check=False, capture_output=True, text=True
+    )
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    shutil.copytree(FOLDER, tmp_path / "vectors", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "vectors"
+
+
+def test_the_vectors_are_those_of_the_independent_script() -> None:
+    done = make("--check")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_changed_a_missing_and_a_stray_vector_show_as_a_diff(copied: Path) -> None:
+    changed = copied / "snapshot" / "two_facts.json"
+    changed.write_text(changed.read_text().replace("battery:X", "battery:Y"))
+    (copied / "event" / "chain.json").unlink()
+    (copied / "sign" / "stray.json").write_text("{}\n")
+
+    done = make("--check", script=copied / "make_vectors.py")
+
+    assert done.returncode == 1
+    assert "--- snapshot/two_facts.json (file)" in done.stdout
+    assert "+++ event/chain.json (made now)" in done.stdout
+    assert "--- sign/stray.json (file)" in done.stdout
+
+
+def test_the_script_writes_what_it_checks(copied: Path) -> None:
+    shutil.rmtree(copied / "receipt")
+
+    assert make(script=copied / "make_vectors.py").returncode == 0
+    assert make("--check", script=copied / "make_vectors.py").returncode == 0
+
+
+def test_other_arguments_are_explained() -> None:
+    done = make("--chek")
+
+    assert done.returncode == 2
+    assert "--check" in done.stderr
+
+
+def expected_in_the_documentation() -> list[str]:
+    snapshot, receipt = load("snapshot/two_facts")["expected"], load("receipt/example")["expected"]
+    disclose, sign = load("disclose/three_fields"), load("sign/example")
+    first, second, _ = load("event/chain")["events"]
+    public = disclose["expected"]["views"]["public"]
+    refused = load("sign/refused")["cases"]
+    return [
+        *snapshot.values(),
+        *receipt.values(),
+        *first["expected"].values(),
+        *second["expected"].values(),
+        disclose["input"]["disclosure_key"],
+        disclose["expected"]["seed"],
+        disclose["expected"]["root"],
+        *disclose["expected"]["leaves"],
+        *disclose["expected"]["leaf_hashes"],
+        json.dumps(public, sort_keys=True, separators=(",", ":")),
+        *sign["input"].values(),
+        *sign["expected"].values(),
+        *(case["public_key"] for case in refused if case["fault"] == "KEY_OF_SMALL_ORDER"),
+    ]
+
+
+def test_the_examples_of_the_documentation_are_golden_vectors() -> None:
+    documentation = FORMATS.read_text()
+
+    assert [text for text in expected_in_the_documentation() if text not in documentation] == []
