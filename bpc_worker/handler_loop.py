@@ -80,9 +80,7 @@ class HandlerLoop:
             except (SystemExit, KeyboardInterrupt) as error:  # sys.exit() in a task that a handler started
                 _log.error("handler_tried_to_exit", reason=type(error).__name__)
 
-    def _new_task(
-        self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], **options: Any
-    ) -> asyncio.Task[T]:
+    def _new_task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
         """A task of a handler's own belongs to the same job."""
         task = asyncio.Task(work, loop=loop, **options)
         parent = asyncio.current_task(loop)

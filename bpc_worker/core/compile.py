@@ -126,9 +126,7 @@ def _check_facts(snapshot: SealedSnapshot, facts: tuple[Fact, ...]) -> None:
     named = {(ref.fact_type, ref.fact_key): ref.payload_hash.hex() for ref in snapshot.facts}
     given = {(fact.fact_type, fact.fact_key): fact.payload_hash for fact in facts}
     if named != given or len(given) != len(facts):
-        differing = sorted(
-            f"{kind} {key}" for kind, key in set(named.items()) ^ set(given.items()) for kind, key in [kind]
-        )
+        differing = sorted(f"{kind} {key}" for (kind, key), _ in set(named.items()) ^ set(given.items()))
         raise CompileError(
             "SNAPSHOT_NOT_READY", f"the facts are not the snapshot's: {', '.join(differing[:5])}"
         )

@@ -12,7 +12,7 @@ _LONGEST_VALUE = 80
 
 
 def explain(proved: VerifiedProof, path: str, sources: Sources | None = None) -> list[str]:
-    """One line per step, indented under what it gives; a step that was told already is named, not repeated."""
+    """One line per step, indented under what it gives; a step told already is named, not repeated."""
     if path not in proved.fields:
         known = ", ".join(sorted(proved.fields))
         raise KeyError(f"no field {path}; there are {known}")
@@ -59,7 +59,8 @@ def _line(node: Mapping[str, object]) -> str:
             name = "law date" if data.get("law_date") else name
             return f"{name} {_shown(data['value'])}"
         case proof.FACT_GET if "prefix" in data:
-            return f"{data['count']} facts {data['fact_type']} {data['prefix']}… (list {str(data['list'])[:12]}…)"
+            listed = f"list {str(data['list'])[:12]}…"
+            return f"{data['count']} facts {data['fact_type']} {data['prefix']}… ({listed})"
         case proof.FACT_GET:
             found = data["payload_hash"]
             state = "absent" if found is None else f"sha256 {str(found)[:12]}…"

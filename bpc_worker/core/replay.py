@@ -6,7 +6,6 @@ from bpc_worker.core import signing
 from bpc_worker.core.compile import Compiled, Identity, compile_passport
 from bpc_worker.core.hashing import sha256
 from bpc_worker.core.receipt import SignedReceipt, receipt_hash
-from bpc_worker.core.rules.source import Limits
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
 from bpc_worker.core.snapshot import open_snapshot
@@ -30,7 +29,6 @@ def replay(
     payload: bytes,
     registry: signing.KeyRegistry,
     disclosure_seed: bytes,
-    limits: Limits | None = None,
 ) -> Compiled:
     """The passport, made again; ReplayMismatchError at the first part that differs."""
     receipt = signed.receipt
@@ -49,7 +47,7 @@ def replay(
         issued_at=receipt.issued_at,
         compiler_build_id=receipt.compiler_build_id,
     )
-    made = compile_passport(snapshot, facts, rules, identity, disclosure_seed=disclosure_seed, limits=limits)
+    made = compile_passport(snapshot, facts, rules, identity, disclosure_seed=disclosure_seed)
     _same("payload", sha256(payload), sha256(made.payload))
     _same("payload", receipt.payload_hash, made.receipt.payload_hash)
     _same("proof", receipt.proof_root_hash, made.receipt.proof_root_hash)

@@ -1,8 +1,8 @@
 """Verify a BPC-PROOF-1 proof: every hash and every operation, with or without the facts.
 
-*Arithmetic*: from the proof alone. Values taken out of facts, and results over lists of facts, are attested by
-the signature. *Full*, with the facts: each value stands in the fact whose hash is named, and each aggregate is
-computed again.
+*Arithmetic*: from the proof alone. Values taken out of facts, and results over lists of facts, are attested
+by the signature. *Full*, with the facts: each value stands in the fact whose hash is named, and each
+aggregate is computed again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class ProofError(Exception):
 
 
 class Opaque:
-    """A value that only the facts would tell: a fact's content, a list of facts, and what is made of those."""
+    """A value that only the facts would tell: a fact's content, a list of facts, and what comes of those."""
 
 
 OPAQUE = Opaque()
@@ -78,17 +78,12 @@ def _document(data: bytes) -> Mapping[str, object]:
         document = canonical_json.decode(data)
     except canonical_json.CanonicalJsonError as error:
         raise ProofError("the proof", f"not canonical JSON: {error}") from error
-    match document:
-        case {
-            "proof_version": proof.PROOF_VERSION,
-            "nodes": list(),
-            "field_index": dict(),
-            "root_hash": str(),
-        } if (
-            len(document) == 4  # noqa: PLR2004 - exactly these
-        ):
-            return document
-    raise ProofError("the proof", f"expected {proof.PROOF_VERSION} with its four members")
+    members = {"proof_version", "nodes", "field_index", "root_hash"}
+    if not isinstance(document, dict) or set(document) != members:
+        raise ProofError("the proof", f"expected an object with {', '.join(sorted(members))}")
+    if document["proof_version"] != proof.PROOF_VERSION:
+        raise ProofError("proof_version", f"expected {proof.PROOF_VERSION}")
+    return document
 
 
 class _Verifier:
@@ -118,20 +113,13 @@ class _Verifier:
     def _shape(
         self, number: int, node: object, place: str
     ) -> tuple[str, Mapping[str, object], tuple[int, ...]]:
-        match node:
-            case {
-                "id": int(found),
-                "type": str(kind),
-                "hash": str(hashed),
-                "data": dict(data),
-                "children": list(below),
-            } if (
-                len(node) == 5  # noqa: PLR2004 - exactly these
-            ):
-                pass
-            case _:
-                raise ProofError(place, "expected id, type, hash, data and children")
-        if found != number or kind not in proof.NODE_TYPES:
+        if not isinstance(node, dict) or set(node) != {"id", "type", "hash", "data", "children"}:
+            raise ProofError(place, "expected id, type, hash, data and children")
+        found, kind, hashed = node["id"], str(node["type"]), node["hash"]
+        data, below = node["data"], node["children"]
+        if not isinstance(data, dict) or not isinstance(below, list):
+            raise ProofError(place, "expected data and children")
+        if type(found) is not int or found != number or kind not in proof.NODE_TYPES:
             raise ProofError(place, f"id {found} of type {kind}")
         for child in below:
             if type(child) is not int or not 0 <= child < number:
@@ -216,48 +204,44 @@ class _Verifier:
         if name == "passport":
             return self._passport(form, children, number)
         result = self._computed(name, params, operands)
-        if result is None:
-            return Seen(form, _decoded_or_opaque(form) if self._facts is None else OPAQUE)
+        if result is None:  # attested: only the facts would tell
+            return Seen(form, _decoded_or_opaque(form))
         _same(form, result.form, f"the result of {name}")
         return result
 
     def _computed(self, name: str, params: Mapping[str, object], operands: list[Seen]) -> Seen | None:
         """The result computed again; None where only the facts would tell."""
-        match name:
-            case "if":
-                condition, chosen = operands
-                _same(
-                    condition.form, {"then": True, "else": False}[str(params["branch"])], "the branch taken"
-                )
-                return chosen
-            case "&&" | "||":
-                return _short_circuit(name, operands)
-            case "empty":
-                [reason] = operands
-                value = Empty(str(params["kind"]), str(reason.form))
-                return Seen(encoded(value), value)
-            case "requireSome":
-                [operand] = operands
-                if operand.form is None:
-                    raise RuleError("NOT_FOUND", "a value that is required is absent")
-                return operand
+        passed = _passed_on(name, params, operands)
+        if passed is not None:
+            return passed
         if any(operand.value is OPAQUE for operand in operands):
             return self._over_opaque(name, operands)
         values = [operand.value for operand in operands if not isinstance(operand.value, Opaque)]
-        if name in _AGGREGATES:
-            value = self._aggregate(name, params, values)
-        else:
-            value = operations.apply(name, params, tuple(values))
+        aggregated = name in _AGGREGATES
+        value = (
+            self._aggregate(name, params, values)
+            if aggregated
+            else operations.apply(name, params, tuple(values))
+        )
         return Seen(encoded(value), value)
 
     def _over_opaque(self, name: str, operands: list[Seen]) -> Seen | None:
-        """Some things hold whatever the facts say."""
-        if name == "isSome":
-            held = operands[0].form is not None
-            return Seen(held, held)
-        if name == "unwrapOr" and operands[0].value is OPAQUE:
-            return operands[0]
-        return None
+        """Some things hold whatever the facts say; some are attested; nothing else may rest on what is unseen."""
+        first = operands[0]
+        match name:
+            case "isSome":
+                return Seen(first.form is not None, first.form is not None)
+            case "unwrapOr" if isinstance(first.value, Opaque):
+                return first
+            case "count" if isinstance(first.form, dict):
+                count = first.form["count"]
+                return Seen(count, int(str(count)))
+            case "recordGet":
+                return None
+            case _ if name in _AGGREGATES:
+                return None
+            case _:
+                raise RuleError("PROOF_MISMATCH", f"{name} over something that cannot be seen")
 
     def _aggregate(self, name: str, params: Mapping[str, object], values: list[Value]) -> Value:
         items, *rest = values
@@ -295,6 +279,28 @@ class _Verifier:
                 "root_hash", f"it is {document['root_hash']}, but the root's is {self._hashes[-1]}"
             )
         return VerifiedProof(self._hashes[-1], dict(self._fields), tuple(self._statements), self._nodes)
+
+
+def _passed_on(name: str, params: Mapping[str, object], operands: list[Seen]) -> Seen | None:
+    """The operations that choose among their operands; None for the others."""
+    match name:
+        case "if":
+            condition, chosen = operands
+            _same(condition.form, {"then": True, "else": False}[str(params["branch"])], "the branch taken")
+            return chosen
+        case "&&" | "||":
+            return _short_circuit(name, operands)
+        case "empty":
+            [reason] = operands
+            why = Empty(str(params["kind"]), str(reason.form))
+            return Seen(encoded(why), why)
+        case "requireSome":
+            [operand] = operands
+            if operand.form is None:
+                raise RuleError("NOT_FOUND", "a value that is required is absent")
+            return operand
+        case _:
+            return None
 
 
 def _params(data: Mapping[str, object]) -> Mapping[str, object]:

@@ -26,9 +26,7 @@ from tests.support.outages import (
     renamed,
     restart,
     server_of_its_own,
-    sessions,
     start,
-    stopped,
     succeeded,
     survived,
     terminate_workers,
@@ -38,7 +36,7 @@ from tests.support.outages import (
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.worker import Worker, until, worker
 
-SHORT = lease(6, 3)
+SHORT = {**lease(6, 3), "BPC_JOBS_BACKOFF_BASE": 1}
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +84,7 @@ def test_lines_cut_at_random_moments_lose_and_double_nothing(db: Database, proxy
         for _ in range(4):
             enqueue_many(db, "TEST_NOOP", 25)
             enqueue_many(db, "TEST_EFFECT", 25)
-        give_up_at = time.monotonic() + 6
+        give_up_at = time.monotonic() + 4
         while counts(db).keys() != {"SUCCEEDED"} and time.monotonic() < give_up_at:
             proxy.sever()
             time.sleep(dice.uniform(0.0, 0.1))
@@ -100,7 +98,7 @@ def test_lines_cut_at_random_moments_lose_and_double_nothing(db: Database, proxy
 
 
 def test_a_server_that_stands_still_is_survived(own_db: Database) -> None:
-    with survived(own_db, SHORT, spanning=7) as outage, frozen(own_db.server):
+    with survived(own_db, SHORT, spanning=6.5) as outage, frozen(own_db.server):
         outage.turns_red()
         outage.lasts(10)
 
@@ -114,7 +112,7 @@ def test_a_server_that_crashes_is_survived(own_db: Database) -> None:
 
 
 def test_a_database_that_takes_no_writes_is_survived(own_db: Database) -> None:
-    with survived(own_db, SHORT, spanning=3) as outage, read_only(own_db.server):
+    with survived(own_db, SHORT, spanning=1.5) as outage, read_only(own_db.server):
         turned = outage.turns_red()
         outage.lasts(6)
 
@@ -125,14 +123,12 @@ def test_a_database_that_takes_no_writes_is_survived(own_db: Database) -> None:
 def test_sessions_that_are_terminated_again_and_again_are_survived(db: Database) -> None:
     with survived(db, SHORT, spanning=3) as outage:
         terminated = 0
-        for turn in range(40):
+        while time.monotonic() < outage.began_at + 8:
             terminated += terminate_workers(db)
-            if turn % 10 == 0:
-                enqueue_mixture(db, 10)
+            enqueue_mixture(db, 1)
             time.sleep(0.2)
 
         assert terminated > 40
-        assert outage.began_at
 
 
 def test_a_worker_without_a_database_waits_for_it(own_db: Database) -> None:
@@ -188,7 +184,7 @@ def test_a_worker_works_on_a_newer_schema_that_lets_it(db: Database) -> None:
 
 def test_a_worker_is_stopped_in_time_although_the_server_stands_still(own_db: Database) -> None:
     grace = 2
-    job_id = own_db.enqueue("TEST_EFFECT", '{"key": "a", "seconds": 3}')
+    job_id = own_db.enqueue("TEST_EFFECT", '{"key": "a", "seconds": 2.5}')
     with worker(own_db.url, **SHORT, BPC_SHUTDOWN_GRACE_SECONDS=grace) as first:
         until(lambda: own_db.job(job_id)["status"] == "RUNNING", within=20)
         with frozen(own_db.server):
@@ -217,7 +213,7 @@ def test_a_statement_of_ours_that_does_not_fit_fails_no_job(db: Database) -> Non
         with renamed(db, "result"):  # which the settle alone names
             renamed_at = time.monotonic()
             turned = watch.turns(503, after=renamed_at, within=RED_WITHIN)
-            time.sleep(4)
+            time.sleep(3)
             repaired_at = time.monotonic()
         enqueue_many(db, "TEST_NOOP", 20)
         all_succeed(db, within=30)
@@ -244,44 +240,12 @@ def test_a_result_that_cannot_be_stored_fails_its_own_job_only(db: Database) -> 
     db.check_history()
 
 
-def test_a_claim_that_takes_place_after_it_was_given_up_is_undone(db: Database) -> None:
-    """A session stands still with our claim in its buffer, and carries it out when nobody waits for it."""
-    with worker(db.url, **SHORT, BPC_WORKER_CONCURRENCY=1) as running:
-        running.wait_ready()
-        with stopped(sessions(db, "regular AS MATERIALIZED")):
-            until(lambda: running.said("look_failed"), within=20)
-            busy_with = db.enqueue("TEST_SLEEP", '{"seconds": 1.5}')
-            until(lambda: db.job(busy_with)["status"] == "RUNNING", within=20)
-            victim = db.enqueue("TEST_NOOP", max_attempts=1)
-        until(lambda: db.job(victim)["status"] == "RUNNING", within=5)
-        all_succeed(db, within=20)
-
-        assert running.stop() == 0
-    assert at_first_attempt(db, [victim])
-    assert db.events(victim) == ["job:released"]
-    db.check_history()
-
-
-def test_a_progress_that_cannot_be_stored_costs_nobody_his_lease(db: Database) -> None:
-    """All leases of a worker are renewed by one statement, and the progress travels with it."""
-    jobs = [db.enqueue("TEST_REFUSED", '{"where": "progress", "seconds": 6}')]
-    jobs += enqueue_many(db, "TEST_SLEEP", 3, seconds=6)
-    with worker(db.url, **lease(5, 2)) as running:
-        all_succeed(db, within=30)
-
-        assert running.metric("bpc_leases_lost_total") == 0
-        assert running.stop() == 0
-    assert at_first_attempt(db, jobs)
-    assert db.run("SELECT * FROM job_events") == []
-    db.check_history()
-
-
 def test_rows_that_somebody_has_locked_hold_up_no_other(db: Database) -> None:
     """Neither renewals nor settles nor readiness; and for less than a lease not even their own jobs."""
     [on, ends, *others] = [
-        *enqueue_many(db, "TEST_SLEEP", 1, seconds=6),
+        *enqueue_many(db, "TEST_SLEEP", 1, seconds=5.5),
         *enqueue_many(db, "TEST_SLEEP", 1, seconds=1.5),
-        *enqueue_many(db, "TEST_SLEEP", 3, seconds=6),
+        *enqueue_many(db, "TEST_SLEEP", 3, seconds=5.5),
     ]
     with worker(db.url, **lease(5, 2)) as running, watched(running) as [watch]:
         until(lambda: counts(db) == {"RUNNING": 5}, within=20)

@@ -28,6 +28,7 @@ from tests.support.outages import (
     restart,
     server_of_its_own,
     sessions,
+    stopped,
     succeeded,
     survived,
     terminate_workers,
@@ -276,6 +277,38 @@ def test_a_commit_that_did_not_take_place_gives_the_attempt_back(db: Database) -
     assert at_first_attempt(db, [job_id])
     assert db.events(job_id) == ["job:snoozed"]
     assert effects_once_each(db)
+    db.check_history()
+
+
+def test_a_claim_that_takes_place_after_it_was_given_up_is_undone(db: Database) -> None:
+    """A session stands still with our claim in its buffer, and carries it out when nobody waits for it."""
+    with worker(db.url, **SHORT, BPC_WORKER_CONCURRENCY=1) as running:
+        running.wait_ready()
+        with stopped(sessions(db, "regular AS MATERIALIZED")):
+            until(lambda: running.said("look_failed"), within=20)
+            busy_with = db.enqueue("TEST_SLEEP", '{"seconds": 1.5}')
+            until(lambda: db.job(busy_with)["status"] == "RUNNING", within=20)
+            victim = db.enqueue("TEST_NOOP", max_attempts=1)
+        until(lambda: db.job(victim)["status"] == "RUNNING", within=5)
+        all_succeed(db, within=20)
+
+        assert running.stop() == 0
+    assert at_first_attempt(db, [victim])
+    assert db.events(victim) == ["job:released"]
+    db.check_history()
+
+
+def test_a_progress_that_cannot_be_stored_costs_nobody_his_lease(db: Database) -> None:
+    """All leases of a worker are renewed by one statement, and the progress travels with it."""
+    jobs = [db.enqueue("TEST_REFUSED", '{"where": "progress", "seconds": 6}')]
+    jobs += enqueue_many(db, "TEST_SLEEP", 3, seconds=6)
+    with worker(db.url, **lease(5, 2)) as running:
+        all_succeed(db, within=30)
+
+        assert running.metric("bpc_leases_lost_total") == 0
+        assert running.stop() == 0
+    assert at_first_attempt(db, jobs)
+    assert db.run("SELECT * FROM job_events") == []
     db.check_history()
 
 

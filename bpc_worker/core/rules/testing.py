@@ -139,10 +139,7 @@ def _shown(value: Value) -> str:
 def _property(test: syntax.Property, module: typed.TypedModule, limits: Limits) -> TestResult:
     try:
         claim = check(test.claim, _test_scope(module, {each.name: each.type for each in test.generators}))
-        if claim.type != BOOL:
-            raise RuleError(
-                "RULE_TYPE_ERROR", f"a property is a Bool, not {show(claim.type)}", test.claim.span
-            )
+        _check_claim(claim)
         generators = [_Choices.of(each, module) for each in test.generators]
     except RuleError as error:
         return TestResult(test.name, 0, render(module.source, error))
@@ -153,6 +150,11 @@ def _property(test: syntax.Property, module: typed.TypedModule, limits: Limits) 
             shown = ", ".join(f"{name} = {_shown(value)}" for name, value in drawn.items())
             return TestResult(test.name, case, f"case {case} with {shown}: {failure}")
     return TestResult(test.name, test.cases)
+
+
+def _check_claim(claim: typed.Node) -> None:
+    if claim.type != BOOL:
+        raise RuleError("RULE_TYPE_ERROR", f"a property is a Bool, not {show(claim.type)}", claim.span)
 
 
 def _case(

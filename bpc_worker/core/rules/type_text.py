@@ -1,4 +1,4 @@
-"""The text of a type, as a proof holds it, back to the type. Knows the inner types that nobody writes, too."""
+"""The text of a type, as a proof holds it, back to the type: also the inner types that nobody writes."""
 
 import re
 
@@ -7,7 +7,7 @@ from bpc_worker.core.rules.source import RuleError
 from bpc_worker.core.rules.types import Type
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[(),:]")
-_NAMED = {
+_NAMED: dict[str, Type] = {
     "Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE, "Num": types.NUM,
     "Json": types.JSON, "Fact": types.FACT, "none": types.NONE, "empty": types.EMPTY,
 }  # fmt: skip
