@@ -221,7 +221,13 @@ def _equipment(
         await children.close()
 
     equipment = Equipment(
-        database=Transactions(pool, queue_settings(settings, registry), timeout=call_timeout(settings)),
+        database=Transactions(
+            pool,
+            queue_settings(settings, registry),
+            timeout=call_timeout(settings),
+            # The server's own limit comes first, and is an answer; silence is noticed a little later.
+            statement_timeout=settings.database.statement_timeout_seconds + call_timeout(settings),
+        ),
         children=children,
         commands=settings.commands,
         settlement=settle,

@@ -250,6 +250,39 @@ def test_a_missing_column_fails_no_job(db: Database, column: str) -> None:
     db.check_history()
 
 
+SLOW_READ = """
+ALTER TABLE test_effects RENAME TO effects;
+CREATE VIEW test_effects AS SELECT effects.* FROM pg_sleep(8) LEFT JOIN effects ON true
+"""
+
+
+def test_a_slow_statement_of_a_handler_is_no_outage(db: Database) -> None:
+    """The limit of one statement is a setting, and longer than the engine waits for its own."""
+    db.run(SLOW_READ)
+    job_id = db.enqueue("TEST_READ")
+    with worker(db.url, BPC_DB_STATEMENT_TIMEOUT_SECONDS=20) as running:
+        all_succeed(db, within=30)
+
+        assert running.stop() == 0
+    assert at_first_attempt(db, [job_id])
+    assert db.events(job_id) == []
+    db.check_history()
+
+
+def test_a_statement_that_exceeds_its_limit_costs_an_attempt(db: Database) -> None:
+    db.run(SLOW_READ)
+    job_id = db.enqueue("TEST_READ", max_attempts=2)
+    with worker(db.url, **SHORT, BPC_DB_STATEMENT_TIMEOUT_SECONDS=1) as running:
+        until(lambda: db.job(job_id)["status"] == "DEAD_LETTER", within=30)
+
+        assert running.get("/v1/health/ready")[0] == 200
+        assert running.stop() == 0
+    job = db.job(job_id)
+    assert (job["attempts"], job["fail_code"]) == (2, "DB_UNAVAILABLE")
+    assert db.events(job_id) == ["job:retried", "job:dead_lettered"]
+    db.check_history()
+
+
 SLOW_COMMIT = """
 CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql
 AS $$ BEGIN PERFORM pg_sleep(25); RETURN NULL; END $$;

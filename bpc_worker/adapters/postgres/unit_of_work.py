@@ -82,16 +82,19 @@ class Session:
 
 
 class Transactions:
-    def __init__(self, pool: LinkPool, settings: QueueSettings, *, timeout: float) -> None:
+    def __init__(
+        self, pool: LinkPool, settings: QueueSettings, *, timeout: float, statement_timeout: float
+    ) -> None:
         self._pool = pool
         self._settings = settings
-        self._timeout = timeout
+        self._timeout = timeout  # for what the engine itself says in a transaction
+        self._statement_timeout = statement_timeout  # for what handlers say
 
     @asynccontextmanager
     async def reading(self, claim: Claim) -> AsyncIterator[Session]:
         async with self._pool.link() as link:
             await self._begin(link, claim.tenant_id, "REPEATABLE READ READ ONLY")
-            yield Session(link, claim, self._settings, self._timeout)
+            yield Session(link, claim, self._settings, self._statement_timeout)
             await link.run(b"COMMIT", timeout=self._timeout)
 
     async def complete(
@@ -133,7 +136,7 @@ class Transactions:
         try:
             async with self._pool.link() as link:
                 await self._begin(link, claim.tenant_id, "READ COMMITTED")
-                session = Session(link, claim, self._settings, self._timeout)
+                session = Session(link, claim, self._settings, self._statement_timeout)
                 await write(session)
                 status = await self._settle(link, holding, settlement)
                 committing, follow_ups = True, tuple(session.follow_ups)
