@@ -1,5 +1,6 @@
 """Decimal arithmetic of the core: exact, but for division; no float, no exponent, bounded digits."""
 
+import re
 from decimal import (
     MAX_EMAX,
     MIN_EMIN,
@@ -13,35 +14,59 @@ from decimal import (
     Decimal,
 )
 from fractions import Fraction
+from types import MappingProxyType
 
 DIVISION_DIGITS = 50
-MAX_DIGITS = 1_000
+MAX_DIGITS = 1_000  # of any number: part of the format, as a verifier must stop where we stop
+MAX_SCALE = 30
 
-ROUNDING = {
-    "half_even": ROUND_HALF_EVEN,
-    "half_up": ROUND_HALF_UP,
-    "down": ROUND_DOWN,
-    "up": ROUND_UP,
-    "floor": ROUND_FLOOR,
-    "ceiling": ROUND_CEILING,
-}
+ROUNDING = MappingProxyType(
+    {
+        "half_even": ROUND_HALF_EVEN,
+        "half_up": ROUND_HALF_UP,
+        "down": ROUND_DOWN,
+        "up": ROUND_UP,
+        "floor": ROUND_FLOOR,
+        "ceiling": ROUND_CEILING,
+    }
+)
 
+# Contexts of our own, always named: the thread's context belongs to somebody else.
 # Twice the digits that any operand may have, so that sums and products are exact.
 _EXACT = Context(prec=2 * MAX_DIGITS + 10, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 _DIVISION = Context(prec=DIVISION_DIGITS, rounding=ROUND_HALF_EVEN, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_UNITS = tuple(Decimal((0, (1,), -scale)) for scale in range(MAX_SCALE + 1))  # 1, 0.1, 0.01 …
 
 
 class TooManyDigitsError(ArithmeticError):
     """A number outgrew the limit."""
 
 
-def bounded(value: Decimal) -> Decimal:
-    """The value without an exponent, as long as it has no more digits than allowed."""
+def digits_of(value: Decimal) -> int:
+    """How many digits it takes to write the value without an exponent."""
     _, digits, exponent = value.as_tuple()
-    shift = exponent if isinstance(exponent, int) else 0
-    if max(len(digits) + max(shift, 0), -shift) > MAX_DIGITS:
+    shift = int(exponent)
+    return max(len(digits) + max(shift, 0), 1 - shift)
+
+
+def bounded(value: Decimal) -> Decimal:
+    """The value without an exponent and without a sign of zero, if it has no more digits than allowed."""
+    if digits_of(value) > MAX_DIGITS:
         raise TooManyDigitsError(f"a number of more than {MAX_DIGITS} digits")
-    return value if shift <= 0 else value.quantize(Decimal(1), context=_EXACT)
+    plain = value.quantize(_UNITS[0], context=_EXACT) if scale_of(value) == 0 else value
+    return plain or plain.copy_abs()
+
+
+def read(text: str, digits: int = MAX_DIGITS) -> Decimal | None:
+    """The number that a text is: digits, perhaps a point and digits. None for every other text.
+
+    TooManyDigitsError before it is converted.
+    """
+    if len(text) > digits + 2:  # a sign and a point
+        raise TooManyDigitsError(f"a number of more than {digits} digits")
+    return bounded(Decimal(text)) if _NUMBER.fullmatch(text) else None
 
 
 def add(left: Decimal, right: Decimal) -> Decimal:
@@ -61,7 +86,7 @@ def divide(left: Decimal, right: Decimal) -> Decimal:
 
     ZeroDivisionError for a zero divisor.
     """
-    if right.is_zero():
+    if not right:
         raise ZeroDivisionError
     return trimmed(_DIVISION.divide(left, right))
 
@@ -73,21 +98,18 @@ def scaled(value: Decimal, factor: Fraction) -> Decimal:
 
 def trimmed(value: Decimal) -> Decimal:
     """Without trailing zeros behind the point; zero is 0."""
-    if value.is_zero():
-        return Decimal(0)
-    return bounded(value.normalize(_EXACT))
+    return bounded(value.normalize(_EXACT)) if value else Decimal(0)
 
 
 def rounded(value: Decimal, scale: int, mode: str = "half_even") -> Decimal:
-    return bounded(value.quantize(Decimal(1).scaleb(-scale), rounding=ROUNDING[mode], context=_EXACT))
+    return bounded(value.quantize(_UNITS[scale], rounding=ROUNDING[mode], context=_EXACT))
 
 
 def scale_of(value: Decimal) -> int:
-    exponent = value.as_tuple().exponent
-    return -exponent if isinstance(exponent, int) and exponent < 0 else 0
+    """How many digits stand behind the point."""
+    return max(0, -int(value.as_tuple().exponent))
 
 
 def text(value: Decimal) -> str:
     """Digits, a point, digits: no exponent, no sign of zero."""
-    plain = format(value, "f")
-    return plain[1:] if plain.startswith("-") and value.is_zero() else plain
+    return format(value or value.copy_abs(), "f")

@@ -10,10 +10,14 @@ CONST, FACT_GET, FIELD_REF = "CONST", "FACT_GET", "FIELD_REF"
 OP, ASSERT, COMPLIANCE_EMIT = "OP", "ASSERT", "COMPLIANCE_EMIT"
 NODE_TYPES = frozenset({CONST, FACT_GET, FIELD_REF, OP, ASSERT, COMPLIANCE_EMIT})
 
+_write = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+).encode
+
 
 def data_bytes(data: Mapping[str, object]) -> bytes:
     """Canonical, as all values in a proof are canonical already: checked where they came in."""
-    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    return _write(data).encode()
 
 
 def node_hash(number: int, kind: str, data: bytes, children_hashes: list[str]) -> str:
@@ -31,9 +35,11 @@ class ProofBuilder:
         self._hashes: list[str] = []
         self._texts: list[bytes] = []
         self.fields: dict[str, int] = {}
+        self.written = 0  # bytes of data, those of steps known already too: what the work is measured by
 
     def add(self, kind: str, data: Mapping[str, object], children: tuple[int, ...] = ()) -> int:
         encoded = data_bytes(data)
+        self.written += len(encoded)
         key = (kind, encoded, children)
         known = self._known.get(key)
         if known is not None:
@@ -50,16 +56,14 @@ class ProofBuilder:
 
     def finish(self) -> tuple[bytes, str]:
         """The proof's canonical bytes and its root hash. The root has every field as a child, by path."""
-        paths = sorted(self.fields, key=lambda path: path.encode())
-        data = {"op": "passport", "result": len(paths)}
-        root = self._root(data, tuple(self.fields[path] for path in paths))
+        paths = sorted(self.fields)
+        root = self.add(
+            OP, {"op": "passport", "result": len(paths)}, tuple(self.fields[path] for path in paths)
+        )
         index = data_bytes({path: self.fields[path] for path in paths})
         body = b'{"field_index":' + index + b',"nodes":[' + b",".join(self._texts)
         tail = f'],"proof_version":"{PROOF_VERSION}","root_hash":"{self._hashes[root]}"}}'
         return body + tail.encode(), self._hashes[root]
-
-    def _root(self, data: Mapping[str, object], children: tuple[int, ...]) -> int:
-        return self.add(OP, data, children)
 
     @property
     def size(self) -> int:

@@ -1,5 +1,6 @@
 """Units: what can be converted into what, and what multiplying and dividing them gives."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -35,7 +36,9 @@ UNITS = MappingProxyType(
     }
 )
 
-# a × b = c, and with it c ÷ a = b and c ÷ b = a. Numbers need no conversion: the units fit as they are.
+NUMBER = ""  # what is left when the units cancel out
+
+# (a, b, c): a times b is c, so c divided by a is b, and c divided by b is a. Nothing is converted on the way.
 _PRODUCTS = (
     ("Ah", "V", "Wh"),
     ("W", "h", "Wh"),
@@ -43,29 +46,18 @@ _PRODUCTS = (
     ("kgCO2e_per_kWh", "kWh", "kgCO2e"),
     ("pct_per_month", "month", "pct"),
     ("W_per_Wh", "Wh", "W"),
+    ("per_year", "year", NUMBER),
 )
-MULTIPLY = MappingProxyType({pair: c for a, b, c in _PRODUCTS for pair in ((a, b), (b, a))})
-DIVIDE = MappingProxyType({pair: q for a, b, c in _PRODUCTS for pair, q in (((c, a), b), ((c, b), a))})
+MULTIPLY: Mapping[tuple[str, str], str] = MappingProxyType(
+    {pair: c for a, b, c in _PRODUCTS for pair in ((a, b), (b, a))}
+)
+DIVIDE: Mapping[tuple[str, str], str] = MappingProxyType(
+    {pair: rest for a, b, c in _PRODUCTS if c != NUMBER for pair, rest in (((c, a), b), ((c, b), a))}
+    | {(unit, unit): NUMBER for unit in UNITS}
+)
 
 
 def conversion(source: str, target: str) -> Fraction | None:
     """How many `target` one `source` is; None when they measure different things."""
     (kind, factor), (wanted, base) = UNITS[source], UNITS[target]
     return factor / base if kind == wanted else None
-
-
-def nearest_unit(name: str) -> str | None:
-    """The known unit that a mistyped one probably means: the same letters, or one letter apart."""
-    for unit in UNITS:
-        if unit.lower() == name.lower() or _one_apart(unit, name):
-            return unit
-    return None
-
-
-def _one_apart(first: str, second: str) -> bool:
-    short, long = sorted((first, second), key=len)
-    if len(long) - len(short) > 1 or len(short) < 2:  # noqa: PLR2004 - one letter is no typing error of another
-        return False
-    if len(short) == len(long):
-        return sum(a != b for a, b in zip(short, long, strict=True)) == 1
-    return any(long[:index] + long[index + 1 :] == short for index in range(len(long)))

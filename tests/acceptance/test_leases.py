@@ -71,11 +71,14 @@ def test_the_job_of_a_killed_worker_is_taken_over_in_time(db: Database) -> None:
 
         first, second = tenures(db, job_id)
         [reaped] = events(db, job_id)
+        assert first.ended is not None
+        pause = span(moment(reaped, "at"), moment(first.ended, "scheduled_at"))
         after_kill = span(killed_at, second.started_at)
         after_lease = span(first.lease_expires_at, second.started_at)
         reaped_after_lease = span(first.lease_expires_at, moment(reaped, "at"))
         print(f"taken over {after_kill:.2f} s after the kill, {after_lease:.2f} s after the end of the lease")
         assert 0 <= reaped_after_lease <= 1.25 * REAP
+        assert 2 <= pause <= BACKOFF
         assert after_lease <= 1.25 * REAP + BACKOFF + POLL
         assert after_kill <= LEASE + 1.25 * REAP + BACKOFF + POLL
         assert reaped["type"] == "reaper:requeued"

@@ -80,9 +80,9 @@ def test_fifty_lost_answers_to_commit_are_fifty_effects(db: Database, proxy: Tcp
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_lines_cut_for_long_lose_and_double_nothing(db: Database, proxy: TcpProxy, seed: int) -> None:
     dice = random.Random(seed)  # the same moments every time, as far as moments can be
-    with worker(through(proxy, db.url), **SHORT) as running:
+    with worker(through(proxy, db.url), **SHORT, BPC_JOBS_POLL_INTERVAL_MS=100) as running:
         running.wait_ready()
-        for _ in range(4):
+        for _ in range(20):
             enqueue_many(db, "TEST_NOOP", 25)
             enqueue_many(db, "TEST_EFFECT", 25)
         give_up_at = time.monotonic() + 30

@@ -261,7 +261,7 @@ def survived(db: Database, settings: Settings, *, spanning: float, flow: int = 2
         for kind in ("TEST_SLEEP", "TEST_EFFECT"):
             enqueue_many(db, kind, 2, seconds=spanning)
             enqueue_many(db, kind, 2, seconds=min(2.0, spanning / 2))
-        until(lambda: counts(db).get("RUNNING") == 8, within=20)
+        until(lambda: counts(db).get("RUNNING", 0) >= 8, within=20)
         enqueue_mixture(db, flow)
         with watched(one, two) as watches:
             outage = Outage(db, watches, began_at=time.monotonic())
@@ -281,15 +281,20 @@ def survived(db: Database, settings: Settings, *, spanning: float, flow: int = 2
 
 
 def enqueue_mixture(db: Database, each: int) -> None:
-    for kind in ("TEST_EFFECT", "TEST_READ", "TEST_NOOP"):
+    """Jobs that end one after the other, so that something is on its way at any moment for a while."""
+    enqueue_many(db, "TEST_EFFECT", each, step=0.1)
+    for kind in ("TEST_READ", "TEST_NOOP"):
         enqueue_many(db, kind, each)
 
 
-def enqueue_many(db: Database, job_type: str, count: int, *, seconds: float = 0.0) -> list[str]:
-    """Like a program that inserts many rows at once; each payload has a key of its own."""
+def enqueue_many(
+    db: Database, job_type: str, count: int, *, seconds: float = 0.0, step: float = 0.0
+) -> list[str]:
+    """Like a program that inserts many rows at once; each has a key of its own and takes `step` longer."""
+    takes = f"({seconds} + (n - 1) * {step})::float8"
     payload = {
-        "TEST_EFFECT": f"jsonb_build_object('key', n::text, 'seconds', {seconds}::float8)",
-        "TEST_SLEEP": f"jsonb_build_object('seconds', {seconds}::float8)",
+        "TEST_EFFECT": f"jsonb_build_object('key', n::text, 'seconds', {takes})",
+        "TEST_SLEEP": f"jsonb_build_object('seconds', {takes})",
     }.get(job_type, "'{}'::jsonb")
     rows = db.run(
         f"INSERT INTO jobs (tenant_id, type, payload) SELECT %s, %s, {payload}"

@@ -1,23 +1,32 @@
-"""The arguments of one call, checked one by one, with words for what is wrong."""
+"""The arguments of one call, each checked once, with words for what is wrong."""
 
 from collections.abc import Callable, Iterable
 
 from bpc_worker.core.rules import syntax, typed
-from bpc_worker.core.rules.fits import fit
+from bpc_worker.core.rules.parse_types import checked_scale
 from bpc_worker.core.rules.scope import Scope
-from bpc_worker.core.rules.source import RuleError, Span, limit_exceeded
-from bpc_worker.core.rules.suggest import nearest
-from bpc_worker.core.rules.types import Type, show
+from bpc_worker.core.rules.source import RuleError, Span, quoted
+from bpc_worker.core.rules.suggest import did_you_mean
+from bpc_worker.core.rules.types import JSON, OptType, Type, show
 from bpc_worker.core.units import UNITS
 
 CheckExpression = Callable[[syntax.Expression, Scope], typed.Node]
 
-MAX_SCALE = 30
+OPEN_IT = "open it first: requireSome(…), or unwrapOr(…, default)"
+GIVE_IT_A_TYPE = "a value from a fact gets its type by toDec, toQty, toInt, toText, toDate, toBool or toList"
+
+
+def hint_for(found: Type) -> str | None:
+    """What to do with a value that is not yet what one can work with."""
+    if isinstance(found, OptType):
+        return OPEN_IT
+    return GIVE_IT_A_TYPE if found == JSON else None
 
 
 class Arguments:
     def __init__(self, call: syntax.Call, scope: Scope, check: CheckExpression) -> None:
         self._call = call
+        self._checked: dict[int, typed.Node] = {}
         self.scope = scope
         self.check = check
 
@@ -34,30 +43,30 @@ class Arguments:
 
     def count(self, *allowed: int) -> None:
         if self.given not in allowed:
-            wanted = " or ".join(map(str, allowed))
-            message = f"{self._call.function} takes {wanted} arguments, not {self.given}"
+            wanted = " or ".join(map(str, allowed)) if any(allowed) else "no"
+            plural = "" if allowed == (1,) else "s"
+            message = f"{self._call.function} takes {wanted} argument{plural}, not {self.given}"
             raise RuleError("RULE_TYPE_ERROR", message, self.span)
 
     def outside_lambda(self) -> None:
         if self.scope.in_lambda:
-            raise RuleError(
-                "RULE_TYPE_ERROR", f"{self._call.function} cannot stand inside a lambda", self.span,
-                hint="put it before: let x = …; and use x inside",
-            )  # fmt: skip
+            message = f"{self._call.function} cannot stand inside a lambda"
+            hint = "put it before: let x = …; and use x inside"
+            raise RuleError("RULE_TYPE_ERROR", message, self.span, hint=hint)
 
     def wrong(self, position: int, wanted: str, *, hint: str | None = None) -> RuleError:
-        found = show(self.node(position).type)
-        message = f"{self._call.function} wants {wanted} here, not {found}"
-        return RuleError("RULE_TYPE_ERROR", message, self.span_of(position), hint=hint)
+        found = self.node(position).type
+        message = f"{self._call.function} wants {wanted} here, not {show(found)}"
+        return RuleError("RULE_TYPE_ERROR", message, self.span_of(position), hint=hint or hint_for(found))
 
     def node(self, position: int) -> typed.Node:
-        return self.check(self.expression(position), self.scope)
-
-    def expression(self, position: int) -> syntax.Expression:
-        written = self._call.arguments[position]
-        if isinstance(written, syntax.Lambda):
-            raise RuleError("RULE_TYPE_ERROR", "a lambda cannot stand here", written.span)
-        return written
+        if position not in self._checked:
+            written = self._call.arguments[position]
+            if isinstance(written, syntax.Lambda):
+                message = f"{self._call.function} takes no lambda here"
+                raise RuleError("RULE_TYPE_ERROR", message, written.span)
+            self._checked[position] = self.check(written, self.scope)
+        return self._checked[position]
 
     def function(self, position: int, parameters: int) -> syntax.Lambda:
         written = self._call.arguments[position]
@@ -69,25 +78,25 @@ class Arguments:
 
     def of_type(self, position: int, wanted: Type) -> typed.Node:
         node = self.node(position)
-        found = fit(node, wanted) if node.type == wanted else None
-        if found is None:
+        if node.type != wanted:
             raise self.wrong(position, show(wanted))
-        return found
+        return node
 
     def text(self, position: int, what: str) -> str:
         written = self._call.arguments[position]
         if isinstance(written, syntax.Literal) and isinstance(written.value, str):
             return written.value
-        raise RuleError("RULE_TYPE_ERROR", f"expected {what} in quotes", written.span)
+        raise RuleError("RULE_TYPE_ERROR", f"{self._call.function} wants {what} in quotes here", written.span)
 
     def word(self, position: int, what: str, known: Iterable[str]) -> str:
         written = self._call.arguments[position]
-        if isinstance(written, syntax.Name) and written.name in known:
-            return written.name
-        shown = written.name if isinstance(written, syntax.Name) else ""
-        near = nearest(shown, known)
-        hint = f"did you mean {near}?" if near else f"known are {', '.join(known) or 'none'}"
-        raise RuleError("RULE_TYPE_ERROR", f"expected {what}", written.span, hint=hint)
+        name = written.name if isinstance(written, syntax.Name) else None
+        if name is not None and name in known:
+            return name
+        hint = did_you_mean(name or "", known, f"known are {', '.join(known)}")
+        found = "" if name is None else f", not {quoted(name)}"
+        message = f"{self._call.function} wants {what} here{found}"
+        raise RuleError("RULE_TYPE_ERROR", message, written.span, hint=hint)
 
     def unit(self, position: int) -> str:
         return self.word(position, "a unit", UNITS)
@@ -96,7 +105,6 @@ class Arguments:
         written = self._call.arguments[position]
         value = written.value if isinstance(written, syntax.Literal) else None
         if not isinstance(value, int) or isinstance(value, bool):
-            raise RuleError("RULE_TYPE_ERROR", "expected a scale, a whole number", written.span)
-        if value > MAX_SCALE:
-            raise limit_exceeded(f"a scale of {value}", MAX_SCALE, written.span)
-        return value
+            message = f"{self._call.function} wants a scale here, a whole number"
+            raise RuleError("RULE_TYPE_ERROR", message, written.span)
+        return checked_scale(value, self.scope.world.limits.scale, written.span)

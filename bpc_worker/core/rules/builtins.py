@@ -3,39 +3,38 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from bpc_worker.core.numbers import ROUNDING
-from bpc_worker.core.rules import syntax, typed, types
+from bpc_worker.core.rules import syntax, typed
 from bpc_worker.core.rules.arguments import Arguments, CheckExpression
+from bpc_worker.core.rules.conversions import CONVERSIONS
 from bpc_worker.core.rules.fits import join
 from bpc_worker.core.rules.lists import LIST_FUNCTIONS
 from bpc_worker.core.rules.scope import Scope
-from bpc_worker.core.rules.source import RuleError
-from bpc_worker.core.rules.suggest import nearest
+from bpc_worker.core.rules.source import RuleError, quoted
+from bpc_worker.core.rules.suggest import did_you_mean
 from bpc_worker.core.rules.types import (
     BOOL,
     DATE,
     EMPTY,
     FACT,
-    INT,
     JSON,
     TEXT,
-    DecType,
     ListType,
+    MapType,
+    NoneType,
     OptType,
-    QtyType,
     RecordType,
     Type,
+    optional,
     show,
 )
-from bpc_worker.core.units import conversion
 
 
 def check_call(node: syntax.Call, scope: Scope, check: CheckExpression) -> typed.Node:
     function = FUNCTIONS.get(node.function)
     if function is None or (node.function == "implies" and not scope.world.in_tests):
-        near = nearest(node.function, FUNCTIONS)
-        hint = f"did you mean {near}?" if near else "docs/rules.md lists them"
-        raise RuleError("RULE_TYPE_ERROR", f"unknown function '{node.function}'", node.name_span, hint=hint)
+        hint = did_you_mean(node.function, FUNCTIONS, "docs/rules.md lists them")
+        message = f"unknown function {quoted(node.function)}"
+        raise RuleError("RULE_TYPE_ERROR", message, node.name_span, hint=hint)
     return function(Arguments(node, scope, check))
 
 
@@ -59,57 +58,53 @@ def _field(call: Arguments) -> typed.Node:
     path = call.text(0, "the path of a field")
     shape = call.scope.world.fields.get(path)
     if shape is None:
-        near = nearest(path, call.scope.world.fields)
-        hint = f"did you mean {near}?" if near else None
-        raise RuleError("RULE_TYPE_ERROR", f"unknown field '{path}'", call.span_of(0), hint=hint)
+        hint = did_you_mean(path, call.scope.world.fields, None)
+        raise RuleError("RULE_TYPE_ERROR", f"unknown field {quoted(path)}", call.span_of(0), hint=hint)
     call.scope.use_field(path)
-    kind = shape.type
-    if shape.may_be_empty and not isinstance(kind, OptType):
-        kind = OptType(kind)
+    kind = optional(shape.type) if shape.may_be_empty else shape.type
     node = typed.FieldRef(path, kind, call.span)
     call.scope.capture(f"field {path}", node)
     return node
 
 
 def _record_get(call: Arguments) -> typed.Node:
-    """recordGet(record, "name"): of a fact or a JSON object Opt(Json), of a Record the field's type"""
+    """recordGet(record, "name"): of a fact or a JSON object Opt(Json), of a Record the member's type"""
     call.count(2)
     record, name = call.node(0), call.text(1, "a name")
-    kind: Type
+    kind: Type | None
     if record.type in {FACT, JSON}:
         kind = OptType(JSON)
     elif isinstance(record.type, RecordType):
-        fields = dict(record.type.fields)
-        if name not in fields:
-            near = nearest(name, fields)
-            hint = f"did you mean {near}?" if near else f"it has {', '.join(fields) or 'none'}"
-            raise RuleError(
-                "RULE_TYPE_ERROR", f"the record has no field '{name}'", call.span_of(1), hint=hint
-            )
-        kind = fields[name]
+        members = dict(record.type.fields)
+        kind = members.get(name)
+        if kind is None:
+            hint = did_you_mean(name, members, f"it has {', '.join(members) or 'none'}")
+            message = f"the record has no member {quoted(name)}"
+            raise RuleError("RULE_TYPE_ERROR", message, call.span_of(1), hint=hint)
     else:
         raise call.wrong(0, "a fact, a JSON object or a Record")
     return typed.Op("recordGet", {"name": name}, (record,), kind, call.span)
 
 
-def _opened(call: Arguments, position: int) -> tuple[typed.Node, Type]:
-    node = call.node(position)
-    if not isinstance(node.type, OptType):
-        raise call.wrong(position, "an Opt", hint="this value is always there")
-    return node, node.type.of
+def _opened(call: Arguments) -> tuple[typed.Node, Type]:
+    node = call.node(0)
+    if isinstance(node.type, OptType):
+        return node, node.type.of
+    always = "this value is always there"
+    raise call.wrong(0, "an Opt", hint=None if isinstance(node.type, NoneType) else always)
 
 
 def _is_some(call: Arguments) -> typed.Node:
     """isSome(Opt(T)): Bool"""
     call.count(1)
-    return typed.Op("isSome", {}, (_opened(call, 0)[0],), BOOL, call.span)
+    node, _ = _opened(call)
+    return typed.Op("isSome", {}, (node,), BOOL, call.span)
 
 
 def _unwrap_or(call: Arguments) -> typed.Node:
     """unwrapOr(Opt(T), T): T"""
     call.count(2)
-    node, inner = _opened(call, 0)
-    default = call.node(1)
+    (node, inner), default = _opened(call), call.node(1)
     kind = join(inner, default.type)
     if kind is None:
         raise call.wrong(1, show(inner))
@@ -119,97 +114,18 @@ def _unwrap_or(call: Arguments) -> typed.Node:
 def _require_some(call: Arguments) -> typed.Node:
     """requireSome(Opt(T) [, "message"]): T"""
     call.count(1, 2)
-    node, inner = _opened(call, 0)
-    message = call.text(1, "a message") if call.given == 2 else ""  # noqa: PLR2004 - the optional one
+    node, inner = _opened(call)
+    message = call.text(1, "a message") if call.given > 1 else ""
     return typed.Op("requireSome", {"message": message}, (node,), inner, call.span)
 
 
-def _convertible(call: Arguments, position: int) -> typed.Node:
-    node = call.node(position)
-    if not types.is_number(node.type) and node.type not in {TEXT, JSON}:
-        hint = "open it with requireSome or unwrapOr" if isinstance(node.type, OptType) else None
-        raise call.wrong(position, "a number, a Text or a value from a fact", hint=hint)
-    return node
-
-
-def _to_dec(call: Arguments) -> typed.Node:
-    """toDec(scale, x): Dec(scale)"""
-    call.count(2)
-    scale = call.scale(0)
-    return typed.Op("toDec", {"scale": scale}, (_convertible(call, 1),), DecType(scale), call.span)
-
-
-def _to_qty(call: Arguments) -> typed.Node:
-    """toQty(unit, x): Qty(unit)"""
-    call.count(2)
-    unit = call.unit(0)
-    return typed.Op("toQty", {"unit": unit}, (_convertible(call, 1),), QtyType(unit), call.span)
-
-
-def _scalar(name: str, kind: Type) -> Callable[[Arguments], typed.Node]:
-    def run(call: Arguments) -> typed.Node:
-        """toInt, toText, toBool, toDate (Json): the value as that type, or an error"""
-        call.count(1)
-        return typed.Op(name, {}, (call.of_type(0, JSON),), kind, call.span)
-
-    return run
-
-
-def _convert(call: Arguments) -> typed.Node:
-    """convert(unit, Qty): Qty(unit)"""
-    call.count(2)
-    unit, node = call.unit(0), call.node(1)
-    if not isinstance(node.type, QtyType):
-        raise call.wrong(1, "a quantity")
-    if conversion(node.type.unit, unit) is None:
-        message = f"{node.type.unit} cannot be converted to {unit}"
-        raise RuleError("UNIT_MISMATCH", message, call.span, hint="they measure different things")
-    return typed.Op("convert", {"unit": unit}, (node,), QtyType(unit), call.span)
-
-
-def _round(call: Arguments) -> typed.Node:
-    """round(mode, scale, x): x at that scale"""
-    call.count(3)
-    mode, scale, node = call.word(0, "a rounding mode", ROUNDING), call.scale(1), call.node(2)
-    if not types.is_number(node.type) and not isinstance(node.type, QtyType):
-        raise call.wrong(2, "a number or a quantity")
-    kind = node.type if isinstance(node.type, QtyType) else DecType(scale)
-    return typed.Op("round", {"mode": mode, "scale": scale}, (node,), kind, call.span)
-
-
-def _percent(call: Arguments) -> typed.Node:
-    """percent(part, whole): Qty(pct)"""
-    call.count(2)
-    part, whole = call.node(0), call.node(1)
-    same = isinstance(part.type, QtyType) and part.type == whole.type
-    if not same and not (types.is_number(part.type) and types.is_number(whole.type)):
-        raise RuleError(
-            "UNIT_MISMATCH", f"a share of {show(part.type)} in {show(whole.type)}", call.span,
-            hint="both need the same unit",
-        )  # fmt: skip
-    return typed.Op("percent", {}, (part, whole), QtyType("pct"), call.span)
-
-
-def _extreme(name: str) -> Callable[[Arguments], typed.Node]:
-    def run(call: Arguments) -> typed.Node:
-        """min(a, b), max(a, b)"""
-        call.count(2)
-        left, right = call.node(0), call.node(1)
-        ordered = types.is_number(left.type) or isinstance(left.type, QtyType) or left.type in {TEXT, DATE}
-        if left.type != right.type or not ordered:
-            raise call.wrong(1, show(left.type))
-        return typed.Op(name, {}, (left, right), left.type, call.span)
-
-    return run
-
-
 def _lookup(call: Arguments) -> typed.Node:
-    """lookup(table, key: Text): Opt(T)"""
+    """lookup(table or Map(Text, T), key: Text): Opt(T)"""
     call.count(2)
-    name = call.word(0, "a table", call.scope.world.tables)
-    table = typed.TableRef(name, call.scope.world.tables[name], call.span_of(0))
-    call.scope.capture(f"table {name}", table)
-    return typed.Op("lookup", {}, (table, call.of_type(1, TEXT)), OptType(table.type), call.span)
+    table, key = call.node(0), call.of_type(1, TEXT)
+    if not isinstance(table.type, MapType):
+        raise call.wrong(0, "a table")
+    return typed.Op("lookup", {}, (table, key), optional(table.type.of), call.span)
 
 
 def _law_date(call: Arguments) -> typed.Node:
@@ -220,26 +136,36 @@ def _law_date(call: Arguments) -> typed.Node:
     return node
 
 
-def _empty(kind: str) -> Callable[[Arguments], typed.Node]:
-    def run(call: Arguments) -> typed.Node:
-        """withheld(reason), notApplicable(reason), missing(reason): why a field has no value"""
-        call.count(1)
-        call.outside_lambda()
-        return typed.EmptyNode(kind, call.of_type(0, TEXT), EMPTY, call.span)
+def _empty(call: Arguments) -> typed.Node:
+    """withheld(reason: Text), notApplicable(reason: Text), missing(reason: Text): why a field has no value"""
+    raise RuleError(
+        "RULE_TYPE_ERROR", "only the result of a field can be empty", call.span,
+        hint="as the field's whole expression, or as a branch of its 'if'",
+    )  # fmt: skip
 
-    return run
+
+def check_empty(node: syntax.Call, scope: Scope, check: CheckExpression) -> typed.Node:
+    """An empty result, where one may stand."""
+    call = Arguments(node, scope, check)
+    call.count(1)
+    reason = call.of_type(0, TEXT)
+    if isinstance(reason, typed.Const) and not str(reason.value).strip():
+        raise RuleError("RULE_TYPE_ERROR", "a field without a value has a reason", reason.span)
+    return typed.EmptyNode(node.function, reason, EMPTY, node.span)
 
 
 def _emit(call: Arguments) -> typed.Node:
-    """emitCompliance("CODE", condition, "message"): Bool, and a statement in the passport"""
+    """emitCompliance("CODE", condition: Bool, "message"): Bool, and a statement in the passport"""
     call.count(3)
     call.outside_lambda()
     code, message = call.text(0, "a code"), call.text(2, "a message")
-    return typed.Emit(code, call.of_type(1, BOOL), message, BOOL, call.span)
+    condition = call.of_type(1, BOOL)
+    call.scope.emit(code, call.span)
+    return typed.Emit(code, condition, message, BOOL, call.span)
 
 
 def _implies(call: Arguments) -> typed.Node:
-    """implies(a, b): in tests; b is looked at only where a holds"""
+    """implies(a: Bool, b: Bool): Bool, in tests only; b is looked at only where a holds"""
     call.count(2)
     premise = call.of_type(0, BOOL)
     negated = typed.Op("!", {}, (premise,), BOOL, call.span)
@@ -255,25 +181,14 @@ FUNCTIONS: Mapping[str, Callable[[Arguments], typed.Node]] = MappingProxyType(
         "isSome": _is_some,
         "unwrapOr": _unwrap_or,
         "requireSome": _require_some,
-        "toDec": _to_dec,
-        "toQty": _to_qty,
-        "toInt": _scalar("toInt", INT),
-        "toText": _scalar("toText", TEXT),
-        "toBool": _scalar("toBool", BOOL),
-        "toDate": _scalar("toDate", DATE),
-        "toList": _scalar("toList", ListType(JSON)),
-        "convert": _convert,
-        "round": _round,
-        "percent": _percent,
-        "min": _extreme("min"),
-        "max": _extreme("max"),
         "lookup": _lookup,
         "lawDate": _law_date,
-        "withheld": _empty("withheld"),
-        "notApplicable": _empty("notApplicable"),
-        "missing": _empty("missing"),
+        "withheld": _empty,
+        "notApplicable": _empty,
+        "missing": _empty,
         "emitCompliance": _emit,
         "implies": _implies,
+        **CONVERSIONS,
         **LIST_FUNCTIONS,
     }
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bpc_worker.core.rules.source import Limits, RuleError, Span, limit_exceeded
+from bpc_worker.core.rules.source import Limits, RuleError, Span, limit_exceeded, quoted
 from bpc_worker.core.rules.tokens import Kind, Token
 
 
@@ -28,12 +28,15 @@ class Cursor:
             self._position += 1
         return token
 
-    def ahead(self, count: int) -> Token:
-        return self._tokens[min(self._position + count, len(self._tokens) - 1)]
+    def sees(self, *texts: str | None) -> bool:
+        """Whether these symbols and words come next; None stands for any name."""
+        ahead = self._tokens[self._position : self._position + len(texts)]
+        return len(ahead) == len(texts) and all(map(_fits, ahead, texts))
 
     def at(self, *texts: str) -> bool:
         """Whether the next token is one of these symbols or words."""
-        return self.token.kind in {Kind.SYMBOL, Kind.NAME} and self.token.text in texts
+        token = self.token
+        return token.text in texts and (token.kind is Kind.SYMBOL or token.kind is Kind.NAME)
 
     def take(self, *texts: str) -> Token | None:
         return self.next() if self.at(*texts) else None
@@ -50,17 +53,26 @@ class Cursor:
 
     def unexpected(self, wanted: str, *, hint: str | None = None) -> RuleError:
         token = self.token
-        found = "the end of the text" if token.kind is Kind.END else f"'{token.text}'"
+        found = "the end of the text" if token.kind is Kind.END else quoted(token.text)
         return RuleError("RULE_PARSE_ERROR", f"expected {wanted}, found {found}", token.span, hint=hint)
 
     def since(self, start: Token) -> Span:
         return start.span.to(self.previous.span)
 
     @contextmanager
-    def deeper(self) -> Iterator[None]:
-        """One level of nesting; Python's own stack is never the limit."""
-        self._depth += 1
+    def deeper(self, *, levels: int = 1) -> Iterator[None]:
+        """One thing inside another; Python's own stack is never the limit."""
         if self._depth > self.limits.nesting:
-            raise limit_exceeded(f"nested {self._depth} levels deep", self.limits.nesting, self.token.span)
+            raise limit_exceeded(
+                f"nested {self._depth} levels deep", self.limits.nesting, self.token.span,
+                hint="give inner parts a name: let x = …; or a field of their own",
+            )  # fmt: skip
+        self._depth += levels
         yield
-        self._depth -= 1
+        self._depth -= levels
+
+
+def _fits(token: Token, text: str | None) -> bool:
+    if text is None:
+        return token.kind is Kind.NAME
+    return token.kind in {Kind.NAME, Kind.SYMBOL} and token.text == text

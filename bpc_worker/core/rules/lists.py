@@ -4,10 +4,20 @@ from collections.abc import Callable, Mapping
 
 from bpc_worker.core.rules import syntax, typed
 from bpc_worker.core.rules.arguments import Arguments
-from bpc_worker.core.rules.fits import fit
+from bpc_worker.core.rules.fits import join
 from bpc_worker.core.rules.scope import Scope
-from bpc_worker.core.rules.source import RuleError
-from bpc_worker.core.rules.types import BOOL, INT, DecType, ListType, QtyType, Type, show
+from bpc_worker.core.rules.source import RuleError, limit_exceeded, quoted
+from bpc_worker.core.rules.types import (
+    BOOL,
+    INT,
+    MAX_PARTS,
+    DecType,
+    ListType,
+    QtyType,
+    Type,
+    is_too_large,
+    show,
+)
 
 
 def check_lambda(
@@ -15,21 +25,22 @@ def check_lambda(
 ) -> typed.LambdaNode:
     """The lambda in a scope of its own, with what it takes from outside."""
     inner = Scope(call.scope.world, outer=call.scope)
-    for name, kind in zip(written.parameters, parameters, strict=True):
-        if inner.known(name.name):
-            message = f"'{name.name}' has a meaning here already"
-            raise RuleError("RULE_TYPE_ERROR", message, name.span, hint="choose another name")
-        inner.variables[name.name] = kind
+    names = tuple(name.name for name in written.parameters)
+    if len(set(names)) < len(names):
+        message = f"two parameters {quoted(names[0])}"
+        raise RuleError("RULE_TYPE_ERROR", message, written.parameters[-1].span)
+    opened = [inner.open(name, kind) for name, kind in zip(written.parameters, parameters, strict=True)]
     body = call.check(written.body, inner)
-    if wanted is not None:
-        fitted = fit(body, wanted)
-        if fitted is None:
-            message = f"the lambda gives {show(body.type)}, not {show(wanted)}"
-            raise RuleError("RULE_TYPE_ERROR", message, written.body.span)
-        body = fitted
-    names = tuple((name.name, kind) for name, kind in zip(written.parameters, parameters, strict=True))
+    for each in opened:
+        inner.close(each)
+    # Never rounded to fit: what a lambda gives, once per element, must be what is written.
+    if wanted is not None and join(body.type, wanted) != wanted:
+        message = f"the lambda gives {show(body.type)}, not {show(wanted)}"
+        hint = None if wanted == BOOL else "a fold begins with a value of the type that its lambda gives"
+        raise RuleError("RULE_TYPE_ERROR", message, written.body.span, hint=hint)
     text = call.scope.world.source[written.span.start : written.span.end]
-    return typed.LambdaNode(names, body, tuple(inner.captures.values()), text)
+    takes = tuple(zip(names, parameters, strict=True))
+    return typed.LambdaNode(takes, body, tuple(inner.captures.values()), text)
 
 
 def _items(call: Arguments) -> tuple[typed.Node, Type]:
@@ -44,7 +55,10 @@ def _map(call: Arguments) -> typed.Node:
     call.count(2)
     items, element = _items(call)
     function = check_lambda(call.function(1, 1), (element,), call)
-    return typed.Aggregate("map", items, function, None, {}, ListType(function.body.type), call.span)
+    kind = ListType(function.body.type)
+    if is_too_large(kind, call.scope.world.limits):
+        raise limit_exceeded("a type of too many parts", MAX_PARTS, call.span)
+    return typed.Aggregate("map", items, function, None, {}, kind, call.span)
 
 
 def _filter(call: Arguments) -> typed.Node:

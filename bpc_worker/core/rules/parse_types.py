@@ -1,58 +1,38 @@
 """Tokens -> types, paths and literals: the leaves of the grammar."""
 
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.cursor import Cursor
-from bpc_worker.core.rules.source import RuleError, Span, limit_exceeded
-from bpc_worker.core.rules.tokens import Kind
-from bpc_worker.core.units import UNITS, nearest_unit
+from bpc_worker.core.rules.source import RuleError, Span, limit_exceeded, quoted
+from bpc_worker.core.rules.suggest import did_you_mean
+from bpc_worker.core.rules.tokens import Kind, Token
+from bpc_worker.core.units import UNITS
 
-KEYWORDS = frozenset(
-    [
-        "field",
-        "table",
-        "example",
-        "property",
-        "let",
-        "if",
-        "then",
-        "else",
-        "assert",
-        "cite",
-        "true",
-        "false",
-        "none",
-        "date",
-        "qty",
-        "fact",
-        "for",
-        "forall",
-        "in",
-    ]  # fmt: skip
-)
+KEYWORDS = frozenset({
+    "field", "table", "example", "property", "let", "if", "then", "else", "assert", "cite", "true", "false",
+    "none", "date", "qty", "record", "fact", "for", "forall", "in",
+})  # fmt: skip
 _SIMPLE = {"Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE}
 
 
 def parse_type(cursor: Cursor) -> types.Type:
-    """type = "Bool" | "Int" | "Text" | "Date" | "Dec" "(" INTEGER ")" | "Qty" "(" unit ")" | "Opt" "(" type ")"
-    | "List" "(" type ")" | "Map" "(" "Text" "," type ")" | "Record" "(" [ NAME ":" type { "," NAME ":" type } ] ")" ;
+    """type = "Bool" | "Int" | "Text" | "Date" | "Dec" "(" scale ")" | "Qty" "(" unit ")"
+    | "Opt" "(" type ")" | "List" "(" type ")" | "Map" "(" "Text" "," type ")" | recordType ;
     """
     with cursor.deeper():
         name = cursor.expect_kind(Kind.NAME, "a type")
         if name.text in _SIMPLE:
             return _SIMPLE[name.text]
-        readers = {
-            "Dec": _dec, "Qty": _qty, "Opt": _opt, "List": _list, "Map": _map, "Record": _record,
-        }  # fmt: skip
-        if name.text not in readers:
-            known = ", ".join([*_SIMPLE, *readers])
-            raise RuleError(
-                "RULE_PARSE_ERROR", f"unknown type '{name.text}'", name.span, hint=f"known are {known}"
-            )
+        reader = _COMPOSED.get(name.text)
+        if reader is None:
+            known = [*_SIMPLE, *_COMPOSED]
+            hint = did_you_mean(name.text, known, f"known are {', '.join(known)}")
+            raise RuleError("RULE_PARSE_ERROR", f"unknown type {quoted(name.text)}", name.span, hint=hint)
         cursor.expect("(")
-        found = readers[name.text](cursor)
+        found = reader(cursor)
         cursor.expect(")")
         return found
 
@@ -64,10 +44,18 @@ def _dec(cursor: Cursor) -> types.Type:
 def parse_scale(cursor: Cursor) -> int:
     """scale = INTEGER ;"""
     token = cursor.expect_kind(Kind.INTEGER, "a scale (how many digits after the point)")
-    scale = int(token.text)
-    if scale > cursor.limits.scale:
-        raise limit_exceeded(f"a scale of {token.text}", cursor.limits.scale, token.span)
+    return checked_scale(integer(token), cursor.limits.scale, token.span)
+
+
+def checked_scale(scale: int, highest: int, span: Span) -> int:
+    if scale > highest:
+        hint = "round(half_even, scale, …) shortens a number"
+        raise limit_exceeded("too many digits after the point", highest, span, hint=hint)
     return scale
+
+
+def integer(token: Token) -> int:
+    return int(Decimal(token.text))  # int() alone has a limit of its own, which the environment sets
 
 
 def _qty(cursor: Cursor) -> types.Type:
@@ -78,9 +66,8 @@ def parse_unit(cursor: Cursor) -> str:
     """unit = NAME ;"""
     token = cursor.expect_kind(Kind.NAME, "a unit")
     if token.text not in UNITS:
-        near = nearest_unit(token.text)
-        hint = f"did you mean {near}?" if near else f"known are {' '.join(UNITS)}"
-        raise RuleError("RULE_TYPE_ERROR", f"unknown unit '{token.text}'", token.span, hint=hint)
+        hint = did_you_mean(token.text, UNITS, f"known are {' '.join(UNITS)}")
+        raise RuleError("RULE_TYPE_ERROR", f"unknown unit {quoted(token.text)}", token.span, hint=hint)
     return token.text
 
 
@@ -88,7 +75,9 @@ def _opt(cursor: Cursor) -> types.Type:
     start = cursor.token
     inner = parse_type(cursor)
     if isinstance(inner, types.OptType):
-        raise RuleError("RULE_TYPE_ERROR", "an Opt of an Opt", start.span, hint="one Opt is enough")
+        raise RuleError(
+            "RULE_TYPE_ERROR", "an Opt of an Opt", cursor.since(start), hint="one Opt is enough"
+        )
     return types.OptType(inner)
 
 
@@ -103,16 +92,28 @@ def _map(cursor: Cursor) -> types.Type:
 
 
 def _record(cursor: Cursor) -> types.Type:
-    fields: dict[str, types.Type] = {}
+    """recordType = "Record" "(" [ member { "," member } [ "," ] ] ")" ;
+    member = NAME ":" type ;
+    """
+    start = cursor.token
+    members: dict[str, types.Type] = {}
     while not cursor.at(")"):
-        name = cursor.expect_kind(Kind.NAME, "the name of a record's field")
+        name = cursor.expect_kind(Kind.NAME, "the name of a record's member")
+        if name.text in members:
+            raise RuleError("RULE_TYPE_ERROR", f"two members {quoted(name.text)}", name.span)
         cursor.expect(":")
-        if name.text in fields:
-            raise RuleError("RULE_TYPE_ERROR", f"the record has two fields '{name.text}'", name.span)
-        fields[name.text] = parse_type(cursor)
+        members[name.text] = parse_type(cursor)
         if cursor.take(",") is None:
             break
-    return types.RecordType(tuple(sorted(fields.items())))
+    found = types.record(members)
+    if types.is_too_large(found, cursor.limits):
+        raise limit_exceeded("a record of too many members", types.MAX_PARTS, cursor.since(start))
+    return found
+
+
+_COMPOSED: Mapping[str, Callable[[Cursor], types.Type]] = {
+    "Dec": _dec, "Qty": _qty, "Opt": _opt, "List": _list, "Map": _map, "Record": _record,
+}  # fmt: skip
 
 
 def parse_path(cursor: Cursor) -> tuple[str, Span]:
@@ -121,24 +122,34 @@ def parse_path(cursor: Cursor) -> tuple[str, Span]:
     parts = [cursor.expect_kind(Kind.NAME, "the path of a field").text]
     while cursor.take("."):
         parts.append(cursor.expect_kind(Kind.NAME, "a name after '.'").text)
+    if len(parts) > cursor.limits.nesting:
+        raise limit_exceeded(f"a path of {len(parts)} names", cursor.limits.nesting, cursor.since(start))
     return ".".join(parts), cursor.since(start)
 
 
 def parse_text(cursor: Cursor, what: str) -> str:
-    """TEXT"""
     return cursor.expect_kind(Kind.TEXT, what).text
 
 
+def parse_key(cursor: Cursor, seen: Mapping[str, object]) -> str:
+    """A key of a table or of a JSON object: one that canonical JSON can hold, and not there yet."""
+    key = parse_text(cursor, "a key in quotes")
+    token = cursor.previous
+    if key in seen:
+        raise RuleError("RULE_PARSE_ERROR", f"two values for {quoted(key)}", token.span)
+    if key and max(key) > "\uffff":
+        raise RuleError("RULE_PARSE_ERROR", "a key with a character above U+FFFF", token.span)
+    return key
+
+
 def parse_date(cursor: Cursor) -> date:
-    """ "(" TEXT ")" with an ISO date"""
     cursor.expect("(")
     token = cursor.expect_kind(Kind.TEXT, 'a date such as "2027-02-18"')
     cursor.expect(")")
     found = iso_date(token.text)
     if found is None:
-        raise RuleError(
-            "RULE_PARSE_ERROR", f"'{token.text}' is not a date", token.span, hint='write it as "2027-02-18"'
-        )
+        message, hint = f"{quoted(token.text)} is not a date", 'write it as "2027-02-18"'
+        raise RuleError("RULE_PARSE_ERROR", message, token.span, hint=hint)
     return found
 
 
@@ -151,19 +162,16 @@ def iso_date(text: str) -> date | None:
     return found if found.isoformat() == text else None
 
 
-def parse_number(cursor: Cursor) -> int | Decimal:
+def parse_number(cursor: Cursor) -> Decimal:
     """number = [ "-" ] ( INTEGER | DECIMAL ) ;"""
     sign = "-" if cursor.take("-") else ""
+    if cursor.token.kind not in {Kind.INTEGER, Kind.DECIMAL}:
+        raise cursor.unexpected("a number")
     token = cursor.next()
-    if token.kind is Kind.INTEGER:
-        return int(sign + token.text)
-    if token.kind is Kind.DECIMAL:
-        check_scale(cursor, token.text, token.span)
-        return Decimal(sign + token.text)
-    raise RuleError("RULE_PARSE_ERROR", "expected a number", token.span)
+    return Decimal(sign + decimal_text(cursor, token))
 
 
-def check_scale(cursor: Cursor, text: str, span: Span) -> None:
-    scale = len(text.partition(".")[2])
-    if scale > cursor.limits.scale:
-        raise limit_exceeded(f"{scale} digits after the point", cursor.limits.scale, span)
+def decimal_text(cursor: Cursor, token: Token) -> str:
+    """The digits of a number, if not too many stand behind the point."""
+    checked_scale(len(token.text.partition(".")[2]), cursor.limits.scale, token.span)
+    return token.text

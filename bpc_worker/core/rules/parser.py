@@ -4,17 +4,40 @@ from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
 from bpc_worker.core.rules.parse_tests import parse_example, parse_property
-from bpc_worker.core.rules.parse_types import parse_path, parse_text, parse_type
-from bpc_worker.core.rules.source import Limits, RuleError
+from bpc_worker.core.rules.parse_types import parse_key, parse_path, parse_type
+from bpc_worker.core.rules.source import Limits, RuleError, quoted, too_deep_a_stack
+from bpc_worker.core.rules.suggest import did_you_mean
 from bpc_worker.core.rules.tokens import Kind, tokenize
 
 AUDIENCES = ("public", "legitimate_interest", "authorities", "commission")
 
 
 def parse(source: str, limits: Limits | None = None) -> syntax.Module:
-    """module = { table | field | example | property } ;"""
+    """What is written in a rule text; RuleError at the first place that is not of the language."""
     limits = limits or Limits()
-    cursor = Cursor(tokenize(source, limits), limits)
+    try:
+        return _module(Cursor(tokenize(source, limits), limits))
+    except RecursionError:
+        raise too_deep_a_stack() from None
+
+
+def parse_lambda(text: str, limits: Limits | None = None) -> syntax.Lambda:
+    """The lambda of a proof node, from its text alone."""
+    limits = limits or Limits()
+    cursor = Cursor(tokenize(f"f({text})", limits), limits)
+    try:
+        call = parse_expression(cursor)
+    except RecursionError:
+        raise too_deep_a_stack() from None
+    if cursor.token.kind is Kind.END and isinstance(call, syntax.Call) and len(call.arguments) == 1:
+        [found] = call.arguments
+        if isinstance(found, syntax.Lambda):
+            return found
+    raise RuleError("RULE_PARSE_ERROR", "this is not a lambda")
+
+
+def _module(cursor: Cursor) -> syntax.Module:
+    """module = { table | field | example | property } ;"""
     tables, fields, examples, properties = [], [], [], []
     while cursor.token.kind is not Kind.END:
         if cursor.at("field"):
@@ -30,61 +53,52 @@ def parse(source: str, limits: Limits | None = None) -> syntax.Module:
     return syntax.Module(tuple(tables), tuple(fields), tuple(examples), tuple(properties))
 
 
-def parse_lambda(text: str, limits: Limits | None = None) -> syntax.Lambda:
-    """The lambda of a proof node, from its text alone."""
-    limits = limits or Limits()
-    cursor = Cursor(tokenize(f"f({text})", limits), limits)
-    call = parse_expression(cursor)
-    if cursor.token.kind is Kind.END and isinstance(call, syntax.Call) and len(call.arguments) == 1:
-        [found] = call.arguments
-        if isinstance(found, syntax.Lambda):
-            return found
-    raise RuleError("RULE_PARSE_ERROR", "this is not a lambda")
-
-
 def _field(cursor: Cursor) -> syntax.Field:
     """field = "field" path ":" type [ "for" audience { "," audience } ] "=" expression ";" ;"""
     start = cursor.expect("field")
     path, path_span = parse_path(cursor)
-    cursor.expect(":")
+    cursor.expect(":", hint="a field has a type: field path: Type = expression;")
     kind = parse_type(cursor)
-    audiences = _audiences(cursor) if cursor.take("for") else ("public",)
+    audiences = _audiences(cursor) if cursor.take("for") else {"public"}
     cursor.expect("=")
     body = parse_expression(cursor)
     cursor.expect(";", hint="a field ends with ';'")
-    return syntax.Field(path, kind, audiences, body, path_span, cursor.since(start))
+    return syntax.Field(path, kind, tuple(sorted(audiences)), body, path_span, cursor.since(start))
 
 
-def _audiences(cursor: Cursor) -> tuple[str, ...]:
+def _audiences(cursor: Cursor) -> set[str]:
+    found = {_audience(cursor)}
+    while cursor.take(","):
+        found.add(_audience(cursor))
+    return found
+
+
+def _audience(cursor: Cursor) -> str:
     """audience = "public" | "legitimate_interest" | "authorities" | "commission" ;"""
-    found: list[str] = []
-    while True:
-        token = cursor.expect_kind(Kind.NAME, "an audience")
-        if token.text not in AUDIENCES:
-            hint = f"known are {', '.join(AUDIENCES)}"
-            raise RuleError("RULE_PARSE_ERROR", f"unknown audience '{token.text}'", token.span, hint=hint)
-        found.append(token.text)
-        if cursor.take(",") is None:
-            return tuple(sorted(set(found)))
+    token = cursor.expect_kind(Kind.NAME, "an audience")
+    if token.text not in AUDIENCES:
+        hint = did_you_mean(token.text, AUDIENCES, f"known are {', '.join(AUDIENCES)}")
+        raise RuleError("RULE_PARSE_ERROR", f"unknown audience {quoted(token.text)}", token.span, hint=hint)
+    return token.text
 
 
 def _table(cursor: Cursor) -> syntax.Table:
-    """table = "table" NAME ":" type "=" "{" TEXT ":" expression { "," TEXT ":" expression } [ "," ] "}" ";" ;"""
+    """table = "table" NAME ":" type "=" "{" [ row { "," row } [ "," ] ] "}" ";" ;
+    row = TEXT ":" expression ;
+    """
     start = cursor.expect("table")
     name = parse_name(cursor, "the name of the table")
-    cursor.expect(":")
+    cursor.expect(":", hint='a table has the type of its rows: table name: Int = {"key": 1};')
     kind = parse_type(cursor)
     cursor.expect("=")
     cursor.expect("{")
-    rows: list[tuple[str, syntax.Expression]] = []
+    rows: dict[str, syntax.Expression] = {}
     while not cursor.at("}"):
-        key = parse_text(cursor, "a key in quotes")
-        if any(key == seen for seen, _ in rows):
-            raise RuleError("RULE_PARSE_ERROR", f"two rows for '{key}'", cursor.previous.span)
+        key = parse_key(cursor, rows)
         cursor.expect(":")
-        rows.append((key, parse_expression(cursor)))
+        rows[key] = parse_expression(cursor)
         if cursor.take(",") is None:
             break
     cursor.expect("}")
     cursor.expect(";", hint="a table ends with ';'")
-    return syntax.Table(name.name, kind, tuple(rows), name.span, cursor.since(start))
+    return syntax.Table(name.name, kind, tuple(rows.items()), name.span, cursor.since(start))

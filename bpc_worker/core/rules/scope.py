@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bpc_worker.core.rules import typed
-from bpc_worker.core.rules.source import Span
+from bpc_worker.core.rules import syntax, typed
+from bpc_worker.core.rules.source import Limits, RuleError, Span, place, quoted
 from bpc_worker.core.rules.types import Type
+
+_MOST_WARNINGS = 100
 
 
 @dataclass(slots=True)
@@ -17,22 +19,44 @@ class Warnings:
     def add(self, message: str, span: Span) -> None:
         self.found.append((message, span))
 
-
-@dataclass(slots=True)
-class World:
-    """What is the same everywhere in a module."""
-
-    source: str
-    fields: Mapping[str, "FieldShape"]
-    tables: Mapping[str, Type]
-    warnings: Warnings
-    in_tests: bool = False
+    def shown(self, source: str) -> tuple[str, ...]:
+        """With their places, in order of place; of very many, the first ones."""
+        lines = []
+        for message, span in sorted(self.found, key=lambda each: each[1])[:_MOST_WARNINGS]:
+            at = place(source, span)
+            lines.append(f"line {at.line}, column {at.column}: {message}")
+        if len(self.found) > _MOST_WARNINGS:
+            lines.append(f"and {len(self.found) - _MOST_WARNINGS} more")
+        return tuple(lines)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldShape:
     type: Type
     may_be_empty: bool
+
+
+@dataclass(slots=True)
+class World:
+    """What is the same everywhere in a module."""
+
+    source: str
+    fields: Mapping[str, FieldShape]
+    tables: Mapping[str, Type]  # each a Map
+    warnings: Warnings
+    in_tests: bool = False
+    limits: Limits = field(default_factory=Limits)
+    tables_used: set[str] = field(default_factory=set)
+    depth: int = 0  # of the expression at hand inside others
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A variable of an inner block, and the one of the same name that it hides there."""
+
+    name: syntax.Name
+    hidden: Type | None
+    hidden_used: bool
 
 
 @dataclass(slots=True)
@@ -45,6 +69,7 @@ class Scope:
     captures: dict[str, typed.Capture] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     fields_used: set[str] = field(default_factory=set)
+    emitted: dict[str, Span] = field(default_factory=dict)  # compliance codes
 
     @property
     def in_lambda(self) -> bool:
@@ -54,7 +79,27 @@ class Scope:
         return name in self.variables or (self.outer is not None and self.outer.known(name))
 
     def names(self) -> list[str]:
-        return [*self.variables, *(self.outer.names() if self.outer is not None else [])]
+        return [*self.variables, *(self.outer.names() if self.outer is not None else self.world.tables)]
+
+    def open(self, name: syntax.Name, kind: Type) -> Opened:
+        """From here to `close`, the name means this."""
+        if self.known(name.name) or name.name in self.world.tables:
+            self.world.warnings.add(f"{quoted(name.name)} hides another {quoted(name.name)}", name.span)
+        opened = Opened(name, self.variables.get(name.name), name.name in self.used)
+        self.variables[name.name] = kind
+        self.used.discard(name.name)
+        return opened
+
+    def close(self, opened: Opened) -> None:
+        name = opened.name.name
+        if name not in self.used and not name.startswith("_"):
+            self.world.warnings.add(f"{quoted(name)} is never used", opened.name.span)
+        del self.variables[name]
+        self.used.discard(name)
+        if opened.hidden is not None:
+            self.variables[name] = opened.hidden
+            if opened.hidden_used:
+                self.used.add(name)
 
     def variable(self, name: str, span: Span) -> typed.Var | None:
         if name in self.variables:
@@ -73,7 +118,25 @@ class Scope:
             self.captures.setdefault(key, node)
             self.outer.capture(key, node)
 
+    def table(self, name: str, span: Span) -> typed.TableRef | None:
+        kind = self.world.tables.get(name)
+        if kind is None:
+            return None
+        self.world.tables_used.add(name)
+        found = typed.TableRef(name, kind, span)
+        self.capture(f"table {name}", found)
+        return found
+
     def use_field(self, path: str) -> None:
         self.fields_used.add(path)
         if self.outer is not None:
             self.outer.use_field(path)
+
+    def emit(self, code: str, span: Span) -> None:
+        """One code, one statement: a passport must not say yes and no under one name."""
+        if code in self.emitted:
+            raise RuleError(
+                "RULE_TYPE_ERROR", f"two compliance statements {quoted(code)}", span,
+                hint="state it once, or once in each branch of an 'if'",
+            )  # fmt: skip
+        self.emitted[code] = span

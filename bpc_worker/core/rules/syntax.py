@@ -38,6 +38,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordLiteral:
+    """record(name: e, …)"""
+
+    members: tuple[tuple[str, "Expression"], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Lambda:
     parameters: tuple[Name, ...]
     body: "Expression"
@@ -51,12 +59,15 @@ class Unary:
     span: Span
 
 
+Link = tuple[str, Span, "Expression"]  # an operator, its place, what stands right of it
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
     """`a + b - c`: one level of operators of the same strength, from left to right."""
 
     first: "Expression"
-    rest: tuple[tuple[str, Span, "Expression"], ...]
+    rest: tuple[Link, ...]
     span: Span
 
 
@@ -101,7 +112,7 @@ class Block:
     span: Span
 
 
-Expression = Literal | QuantityLiteral | Name | Call | Unary | Chain | Conditional | Block
+Expression = Literal | QuantityLiteral | RecordLiteral | Name | Call | Unary | Chain | Conditional | Block
 Argument = Expression | Lambda
 
 
@@ -140,7 +151,7 @@ class FactFixture:
     name: str
     fact_type: str
     fact_key: str
-    payload: Json
+    payload: dict[str, Json]
     span: Span
 
 
