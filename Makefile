@@ -26,7 +26,8 @@ demo: $(READY) ## the main job, on an embedded PostgreSQL
 	@$(BIN)/bpc-worker demo
 
 test: $(READY) ## all tests, on a real PostgreSQL and a real RabbitMQ that it gets and starts itself
-	$(BIN)/pytest tests/unit tests/contract tests/integration tests/acceptance
+	$(BIN)/pytest tests/unit tests/contract tests/integration
+	$(BIN)/pytest -n 3 --dist loadfile tests/acceptance
 
 test-unit: $(READY) ## tests that need no server
 	$(BIN)/pytest -q tests/unit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker import __version__
+from bpc_worker import __version__, cli_passport, cli_rules
 from bpc_worker.cli_parts import (
     EXIT_FAILED,
     EXIT_USAGE,
@@ -31,6 +31,11 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no
 @click.version_option(__version__, prog_name="bpc-worker")
 def main() -> None:
     """Signed battery passports from suppliers' documents, as background jobs that are never lost."""
+
+
+main.add_command(cli_rules.rules)
+main.add_command(cli_passport.passport)
+main.add_command(cli_passport.keys)
 
 
 def _config_option(command: Callable[..., None]) -> Callable[..., None]:

@@ -21,6 +21,13 @@ def fail(code: int, *lines: str) -> NoReturn:
     raise SystemExit(code)
 
 
+def printable(text: str) -> str:
+    """For a terminal: text that others wrote cannot move the cursor or hide a line."""
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text
+    )
+
+
 def settings_from(config_path: str | None, **flags: object) -> "Settings":
     from bpc_worker import config, log
 
@@ -47,7 +54,6 @@ def database_url(settings: "Settings") -> Iterator[str]:
         yield settings.database.url
         return
     from bpc_worker.adapters import embedded_postgres
-    from bpc_worker.adapters.migrate import migrate
 
     try:
         embedded = embedded_postgres.start(settings.data_dir)
@@ -55,7 +61,7 @@ def database_url(settings: "Settings") -> Iterator[str]:
         fail(EXIT_FAILED, str(error))
     try:
         click.echo(embedded.notice, err=True)
-        migrate(embedded.url)
+        migrate_now(embedded.url, tell=False)
         yield embedded.url
     finally:
         embedded.release()
@@ -87,7 +93,11 @@ def installed_handlers() -> "Registry":
         fail(EXIT_USAGE, "the installed handlers cannot be used:", *(f"  {line}" for line in error.problems))
 
 
-def migrate_now(url: str) -> list[str]:
+def _applying(version: str) -> None:
+    click.echo(f"applying {version}", err=True)
+
+
+def migrate_now(url: str, *, tell: bool = True) -> list[str]:
     import psycopg
 
     from bpc_worker.adapters.migrate import migrate
@@ -95,7 +105,7 @@ def migrate_now(url: str) -> list[str]:
     from bpc_worker.log import redact
 
     try:
-        return migrate(url, tell=lambda version: click.echo(f"applying {version}", err=True))
+        return migrate(url, tell=_applying if tell else lambda _: None)
     except Permanent as error:
         fail(EXIT_FAILED, error.message)
     except psycopg.errors.InsufficientPrivilege as error:

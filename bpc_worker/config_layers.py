@@ -92,7 +92,7 @@ def take_environment(draft: Draft, env: Mapping[str, str]) -> None:
         variable = draft.pick(key.variables, readable)
         if variable is not None:
             _take_variable(draft, key, variable, given)
-    known = ["BPC_CONFIG", *(name for key in KEYS for name in key.variables)]
+    known = ["BPC_CONFIG", "BPC_KEYS_FILE", *(name for key in KEYS for name in key.variables)]
     known += [f"{name}_FILE" for key in KEYS if key.secret for name in key.variables]
     for name, value in env.items():
         if name.startswith("BPC_") and name not in known and not _is_ignored(name, value):

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -69,63 +68,74 @@ def environment(command: Command, ctx: Context) -> dict[str, str]:
     }
 
 
+class Conversation(asyncio.SubprocessProtocol):
+    """What the program says, capped, and when it ends: its own end counts, not that of its pipes.
+
+    Something that it left in the background may hold those open for as long as it likes.
+    """
+
+    def __init__(self) -> None:
+        self.said = {1: bytearray(), 2: bytearray()}
+        self.ended = asyncio.Event()
+        self.silent = asyncio.Event()
+        self._speaking = {1, 2}
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        kept = self.said[fd]
+        kept += data[
+            : _OUTPUT_LIMIT - len(kept)
+        ]  # the rest is thrown away, so that the program does not block
+
+    def pipe_connection_lost(self, fd: int, _: Exception | None) -> None:
+        self._speaking.discard(fd)
+        if not self._speaking:
+            self.silent.set()
+
+    def process_exited(self) -> None:
+        self.ended.set()
+
+
 async def run(command: Command, payload: RunCommand, env: Mapping[str, str]) -> tuple[int, bytes, bytes]:
     """Exit code, standard output and error. The whole process group ends with us, whatever happens."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command.argv, *payload.args,
-            stdin=PIPE, stdout=PIPE, stderr=PIPE,
-            env=env, cwd=command.cwd, start_new_session=True,
-        )  # fmt: skip
+        transport, program = await asyncio.get_running_loop().subprocess_exec(
+            Conversation, *command.argv, *payload.args, env=env, cwd=command.cwd, start_new_session=True
+        )
     except (OSError, ValueError) as error:
         raise Permanent(
             Code.CONFIG_MISSING, f"command {payload.command!r} cannot be started: {error}"
         ) from error
     try:
         async with asyncio.timeout(command.timeout_seconds):
-            return await _converse(process, bytes(payload.stdin))
+            _tell(transport, bytes(payload.stdin))
+            await program.ended.wait()
     except TimeoutError as error:
         raise Retryable(
             Code.COMMAND_TIMEOUT,
             f"command {payload.command!r} did not end within {command.timeout_seconds:g} s",
         ) from error
     finally:
-        _kill_group(process)
+        await _end(transport, program)
+    return transport.get_returncode() or 0, bytes(program.said[1]), bytes(program.said[2])
 
 
-async def _converse(process: Process, stdin: bytes) -> tuple[int, bytes, bytes]:
-    """Its end counts, not that of its pipes: something it left in the background may hold those open."""
-    assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018 - asked for as pipes
-    stdout, stderr = bytearray(), bytearray()
-    pipes = asyncio.gather(
-        _write(process.stdin, stdin), _keep(process.stdout, stdout), _keep(process.stderr, stderr)
-    )
-    try:
-        code = await process.wait()
-        _kill_group(process)
-        await asyncio.wait({pipes}, timeout=_LAST_WORDS_SECONDS)
-    finally:
-        pipes.cancel()
-    return code, bytes(stdout), bytes(stderr)
+def _tell(transport: asyncio.SubprocessTransport, data: bytes) -> None:
+    """It need not read what we say."""
+    stdin = transport.get_pipe_transport(0)
+    if isinstance(stdin, asyncio.WriteTransport):
+        stdin.write(data)
+        stdin.close()
 
 
-def _kill_group(process: Process) -> None:
-    """The program and what it left in the background, unless that has made itself independent."""
+async def _end(transport: asyncio.SubprocessTransport, program: Conversation) -> None:
+    """Nothing of it is left: neither the processes, unless one made itself independent, nor the pipes."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-async def _write(stream: asyncio.StreamWriter, data: bytes) -> None:
-    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read what we say
-        stream.write(data)
-        await stream.drain()
-    stream.close()
-
-
-async def _keep(stream: asyncio.StreamReader, kept: bytearray) -> None:
-    """The beginning of the output; the rest is read and thrown away, so that the program does not block."""
-    while chunk := await stream.read(_OUTPUT_LIMIT):
-        kept += chunk[: _OUTPUT_LIMIT - len(kept)]
+        os.killpg(transport.get_pid(), signal.SIGKILL)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_WORDS_SECONDS):
+            await program.ended.wait()
+            await program.silent.wait()
+    transport.close()
 
 
 def text(output: bytes) -> str:

@@ -1,6 +1,7 @@
 """Decimal arithmetic of the core: exact, but for division; no float, no exponent, bounded digits."""
 
 import re
+from collections.abc import Iterable
 from decimal import (
     MAX_EMAX,
     MIN_EMIN,
@@ -73,12 +74,24 @@ def add(left: Decimal, right: Decimal) -> Decimal:
     return bounded(_EXACT.add(left, right))
 
 
+def total(values: Iterable[Decimal], scale: int) -> Decimal:
+    """The exact sum, with at least so many digits behind the point."""
+    found = Decimal((0, (0,), -scale))
+    for value in values:
+        found = _EXACT.add(found, value)
+    return bounded(found)
+
+
 def subtract(left: Decimal, right: Decimal) -> Decimal:
     return bounded(_EXACT.subtract(left, right))
 
 
 def multiply(left: Decimal, right: Decimal) -> Decimal:
     return bounded(_EXACT.multiply(left, right))
+
+
+def negate(value: Decimal) -> Decimal:
+    return value.copy_negate() if value else value
 
 
 def divide(left: Decimal, right: Decimal) -> Decimal:

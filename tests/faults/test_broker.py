@@ -1,5 +1,6 @@
 """A broker that is broken for a while in every way it can be: work goes on, and then it is heard again."""
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import aio_pika
 import pytest
+from aio_pika.abc import AbstractChannel, AbstractQueue
 
+from bpc_worker.adapters import amqp
 from tests.support.broker import (
     AT_ONCE,
     BY_POLL,
@@ -222,6 +225,41 @@ def test_a_queue_whose_process_crashes_is_heard_again(db: Database, node: Rabbit
 
         assert running.stop() == 0
     db.check_history()
+
+
+async def test_a_connection_that_lasts_is_checked_without_ever_growing(
+    rabbit: RabbitNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client library keeps some memory for every channel that was ever opened on a connection."""
+    channels, checks, enough = 0, 0, asyncio.Event()
+    open_channel, check = aio_pika.Connection.channel, amqp._check
+
+    def counted_channel(connection: aio_pika.Connection, **options: bool) -> AbstractChannel:
+        nonlocal channels
+        channels += 1
+        return open_channel(connection, publisher_confirms=options["publisher_confirms"])
+
+    async def counted_check(queue: AbstractQueue) -> None:
+        nonlocal checks
+        checks += 1
+        if checks == 100:
+            enough.set()
+        await check(queue)
+
+    monkeypatch.setattr(amqp, "_REDECLARE_SECONDS", 0.001)
+    monkeypatch.setattr(amqp, "_check", counted_check)
+    monkeypatch.setattr(aio_pika.Connection, "channel", counted_channel)
+    broker = amqp.Broker(url=rabbit.url, exchange="amq.topic")  # always there
+    states: list[bool] = []
+    listener = amqp.TriggerListener(broker, on_trigger=lambda: None, on_state=states.append)
+    listening = asyncio.create_task(listener.run())
+    async with asyncio.timeout(60):
+        await enough.wait()
+    listening.cancel()
+    await asyncio.wait({listening})
+
+    assert channels == 2
+    assert states == [True, False]
 
 
 def test_a_message_of_64_megabytes_costs_a_worker_no_memory(db: Database, node: RabbitNode) -> None:

@@ -6,7 +6,7 @@ import time
 
 from tests.support.database import Database
 from tests.support.history import effects, now, span, statuses, tenures
-from tests.support.poison import check_neighbours, check_poison, check_suspects_were_alone
+from tests.support.poison import check_neighbours, check_poison, check_suspects_were_alone, feed
 from tests.support.supervisor import supervise
 from tests.support.worker import Worker, until, worker
 
@@ -123,7 +123,7 @@ def test_many_suspects_are_not_starved_by_workers_that_are_always_busy(db: Datab
         worker(db.url, BPC_WORKER_CONCURRENCY=4, **SETTINGS) as one,
         worker(db.url, BPC_WORKER_CONCURRENCY=4, **SETTINGS) as two,
     ):
-        feed(db, 40)
+        feed(db, 40, priority=0)
         until(lambda: statuses(db).get("SUCCEEDED", 0) >= 8, within=20)
         suspects = [
             db.enqueue(
@@ -134,7 +134,7 @@ def test_many_suspects_are_not_starved_by_workers_that_are_always_busy(db: Datab
         started_at = time.monotonic()
         while any(db.job(job_id)["status"] != "SUCCEEDED" for job_id in suspects):
             assert time.monotonic() - started_at < 120, "the suspects are starved"
-            feed(db, 40 - statuses(db).get("QUEUED", 0))
+            feed(db, 40 - statuses(db).get("QUEUED", 0), priority=0)
             time.sleep(0.05)
         print(f"four suspects were done after {time.monotonic() - started_at:.1f} s")
 
@@ -142,13 +142,3 @@ def test_many_suspects_are_not_starved_by_workers_that_are_always_busy(db: Datab
         assert one.stop() == two.stop() == 0
     assert check_suspects_were_alone(db) == 4
     db.check_history()
-
-
-def feed(db: Database, count: int) -> None:
-    """Short jobs of the best priority, so that there is always one more."""
-    db.run(
-        "INSERT INTO jobs (tenant_id, type, payload, priority)"
-        " SELECT %s, 'TEST_SLEEP', jsonb_build_object('seconds', 0.1 + n %% 10 * 0.02), 0"
-        " FROM generate_series(1, %s) AS n",
-        [db.tenant(), count],
-    )

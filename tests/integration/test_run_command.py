@@ -162,3 +162,14 @@ async def test_a_cancelled_handler_kills_its_program(tmp_path: Path) -> None:
         await task
 
     assert await _gone(int(marker.read_text()))
+
+
+async def test_what_a_program_leaves_in_the_background_neither_delays_nor_leaks() -> None:
+    hands = Hands(
+        daemon=Command(argv=("/bin/sh", "-c", "setsid sleep 30 & echo '{\"ok\": true}'"), timeout_seconds=10)
+    )
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    results = [await run(hands, command="daemon") for _ in range(3)]
+
+    assert [result["answer"] for result in results] == [{"ok": True}] * 3
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before

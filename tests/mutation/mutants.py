@@ -54,7 +54,10 @@ def mutants(source: str) -> list[Mutant]:
 
 
 def owners(module: Module) -> list[tuple[Table | Field, str]]:
-    return [*((table, table.name) for table in module.tables), *((field, field.path) for field in module.fields)]
+    return [
+        *((table, table.name) for table in module.tables),
+        *((field, field.path) for field in module.fields),
+    ]
 
 
 def _of_tokens(tokens: list[Token], owner: str, *, is_table: bool) -> Iterator[Mutant]:
@@ -141,14 +144,19 @@ def _of_condition(tokens: list[Token], at: int, owner: str) -> Mutant:
         return Mutant(owner, opened.span, "(true || ", "assert -> dropped")
     last = _closing(tokens, at + 1)
     return Mutant(
-        owner, opened.span.to(tokens[last].span), f"(!{_between(tokens, at + 1, last)})", "if (c) -> if (!(c))"
+        owner,
+        opened.span.to(tokens[last].span),
+        f"(!{_between(tokens, at + 1, last)})",
+        "if (c) -> if (!(c))",
     )
 
 
 def _closing(tokens: list[Token], at: int) -> int:
     depth = 0
     for position in range(at, len(tokens)):
-        depth += {"(": 1, ")": -1}.get(tokens[position].text, 0) if tokens[position].kind is Kind.SYMBOL else 0
+        depth += (
+            {"(": 1, ")": -1}.get(tokens[position].text, 0) if tokens[position].kind is Kind.SYMBOL else 0
+        )
         if depth == 0:
             return position
     raise AssertionError(tokens[at])

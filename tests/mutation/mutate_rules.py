@@ -3,7 +3,8 @@
     python -m tests.mutation.mutate_rules [FILE] [--sample N]
 
 Every mutant that still parses and type-checks must fail one of the module's own tests. The language's tests
-cannot see who a field is for: that is compared with `<name>_audiences.json` beside this file. Exit code 1
+cannot see who a field is for: that is compared with `<name>_audiences.json` beside this file, where there
+is one. Exit code 1
 when a mutant survives.
 """
 
@@ -12,7 +13,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -46,11 +47,13 @@ class Outcome:
 class Bench:
     """A module, its tests, and which of them have killed most so far: those are tried first."""
 
-    def __init__(self, source: str, audiences: Mapping[str, Sequence[str]]) -> None:
-        self._audiences = {path: tuple(names) for path, names in audiences.items()}
+    def __init__(self, source: str, audiences: Mapping[str, frozenset[str]] | None) -> None:
+        self._audiences = audiences
         self._tests = load(source).tests
         self._kills: Counter[str] = Counter()
         self._source = _without_tests(source)  # the same places, and quicker to load
+        if not run_tests(load(source)).passed:
+            raise ValueError("the module fails its own tests as it is")
 
     def refuses(self, mutant: Mutant) -> bool | None:
         """True: a test fails. False: all pass. None: the mutant is no rule module."""
@@ -59,7 +62,7 @@ class Bench:
         except RuleError:
             return None
         if mutant.of_audience:
-            return {path: field.audiences for path, field in module.fields.items()} != self._audiences
+            return audiences_of(module) != self._audiences
         return any(self._fails(test, module) for test in sorted(self._tests, key=self._rank))
 
     def _rank(self, test: Example | Property) -> tuple[bool, int]:
@@ -73,15 +76,15 @@ class Bench:
 
 def _without_tests(source: str) -> str:
     module = parse(source)
-    for test in (*module.examples, *module.properties):
-        blank = " " * (test.span.end - test.span.start)
-        source = source[: test.span.start] + blank + source[test.span.end :]
+    spans = [each.span for each in module.examples] + [each.span for each in module.properties]
+    for span in spans:
+        source = source[: span.start] + " " * (span.end - span.start) + source[span.end :]
     return source
 
 
-def run(source: str, audiences: Mapping[str, Sequence[str]], *, sample: int | None = None) -> Outcome:
+def run(source: str, audiences: Mapping[str, frozenset[str]] | None, *, sample: int | None = None) -> Outcome:
     """All mutants, or about `sample` of them, evenly spread."""
-    found = mutants(source)
+    found = [each for each in mutants(source) if audiences is not None or not each.of_audience]
     every = 1 if sample is None else max(1, -(-len(found) // sample))
     bench = Bench(source, audiences)
     killed = refused = 0
@@ -100,10 +103,17 @@ def run(source: str, audiences: Mapping[str, Sequence[str]], *, sample: int | No
     return Outcome(killed, refused, tuple(excluded), tuple(survivors))
 
 
-def expected_audiences(file: Path) -> dict[str, list[str]]:
+def audiences_of(module: TypedModule) -> dict[str, frozenset[str]]:
+    return {path: frozenset(field.audiences) for path, field in module.fields.items()}
+
+
+def expected_audiences(file: Path) -> dict[str, frozenset[str]] | None:
+    """Written from the law, not from the module: who may see what."""
     beside = HERE / f"{file.stem}_audiences.json"
-    found: dict[str, list[str]] = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
-    return found
+    if not beside.exists():
+        return None
+    groups = json.loads(beside.read_text(encoding="utf-8"))
+    return {path: frozenset(group["audiences"]) for group in groups for path in group["fields"]}
 
 
 def shown(source: str, mutant: Mutant) -> str:
@@ -118,11 +128,14 @@ def main() -> int:
     given = arguments.parse_args()
     source = given.file.read_text(encoding="utf-8")
     started = time.monotonic()
-    outcome = run(source, expected_audiences(given.file), sample=given.sample)
+    audiences = expected_audiences(given.file)
+    outcome = run(source, audiences, sample=given.sample)
     for mutant in outcome.survivors:
         print(f"survived: {shown(source, mutant)}")
     for mutant in outcome.excluded:
         print(f"excluded: {shown(source, mutant)}: {EQUIVALENT[mutant.owner, mutant.change]}")
+    if audiences is None:
+        print(f"who may see a field was left alone: there is no {given.file.stem}_audiences.json")
     print(
         f"{outcome.mutants} mutants: {outcome.killed} killed, {len(outcome.survivors)} survived, "
         f"{len(outcome.excluded)} excluded; {outcome.refused} more were refused by the check; "

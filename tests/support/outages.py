@@ -248,11 +248,14 @@ class Outage:
 
 
 @contextmanager
-def survived(db: Database, settings: Settings, *, spanning: float, flow: int = 20) -> Iterator[Outage]:
+def survived(
+    db: Database, settings: Settings, *, spanning: float, flow: int = 20, left_behind: Sequence[str] = ()
+) -> Iterator[Outage]:
     """The block breaks and repairs a database that two workers use; what must hold is checked after it.
 
     Some jobs would end inside the outage, some after it (`spanning` seconds), and many are about to be
-    claimed, run and settled at the moment when it begins.
+    claimed, run and settled at the moment when it begins. No attempt is lost to an outage, but for jobs that
+    somebody else has left behind in it.
     """
     with worker(db.url, **settings) as one, worker(db.url, **settings) as two:
         one.wait_ready()
@@ -276,6 +279,8 @@ def survived(db: Database, settings: Settings, *, spanning: float, flow: int = 2
         assert (one.pid, two.pid) == pids
         assert one.exit_code is two.exit_code is None
         assert one.stop() == two.stop() == 0
+    jobs = [str(row["job_id"]) for row in db.run("SELECT job_id FROM jobs")]
+    assert at_first_attempt(db, [job_id for job_id in jobs if job_id not in left_behind])
     assert effects_once_each(db)
     db.check_history()
 
@@ -351,6 +356,14 @@ def effects_once_each(db: Database) -> bool:
         " GROUP BY jobs.job_id HAVING count(test_effects.job_id) <> 1"
     )
     assert not wrong, f"not one effect: {wrong[:5]}"
+    return True
+
+
+def counted_once_each(running: Worker, jobs: int) -> bool:
+    """The worker itself knows of every success, and of no lease that it has lost."""
+    until(lambda: running.metric("bpc_jobs_completed_total", status="SUCCEEDED") >= jobs, within=5)
+    assert running.metric("bpc_jobs_completed_total", status="SUCCEEDED") == jobs
+    assert running.metric("bpc_leases_lost_total") == 0
     return True
 
 

@@ -6,6 +6,16 @@ from tests.support.database import Database
 from tests.support.history import Tenure, tenures
 
 
+def feed(db: Database, count: int, *, priority: int) -> None:
+    """Jobs of 0.1 to 0.3 seconds, so that the slots of a busy worker get free one by one."""
+    db.run(
+        "INSERT INTO jobs (tenant_id, type, payload, priority)"
+        " SELECT %s, 'TEST_SLEEP', jsonb_build_object('seconds', 0.1 + n %% 10 * 0.02), %s"
+        " FROM generate_series(1, %s) AS n",
+        [db.tenant(), priority, count],
+    )
+
+
 def check_poison(db: Database, poison: str, exits: list[int]) -> None:
     """Five workers died of it, each is named in an event, and nobody tried a sixth time."""
     claims = tenures(db, poison)

@@ -4,13 +4,9 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from bpc_worker.core import numbers
-from bpc_worker.core.rules import operations, typed
-from bpc_worker.core.rules.source import RuleError
+from bpc_worker.core.rules import operations
+from bpc_worker.core.rules.source import RuleError, limit_exceeded
 from bpc_worker.core.rules.values import Num, Quantity, Value
-
-
-def aggregate(node: typed.Aggregate, items: Value, start: Value, call: Callable[..., Value]) -> Value:
-    return run(node.name, dict(node.parameters), items, start, call)
 
 
 def run(
@@ -21,24 +17,39 @@ def run(
         operations.mismatch(name, items)
     match name:
         case "map":
-            return tuple(call(each) for each in items)
+            return tuple(map(call, items))
         case "filter":
-            return tuple(each for each in items if call(each) is True)
+            return tuple([each for each in items if call(each) is True])
         case "fold":
             for each in items:
                 start = call(start, each)
             return start
         case "sumQty":
-            return _sum(items, Quantity(Decimal(0), str(params["unit"])))
+            return _sum_qty(items, operations.unit_in(params))
         case "sumDec":
-            return _sum(items, Num(numbers.rounded(Decimal(0), int(str(params["scale"])))))
+            return _sum_dec(items, operations.scale_in(params))
         case "count":
             return len(items)
         case _:
             raise RuleError("RULE_TYPE_ERROR", f"unknown operation {name}")
 
 
-def _sum(items: tuple[Value, ...], total: Value) -> Value:
-    for each in items:
-        total = operations.apply("+", {}, (total, each))
-    return total
+def _sum_qty(items: tuple[Value, ...], unit: str) -> Value:
+    values = [each.value for each in items if isinstance(each, Quantity) and each.unit == unit]
+    if len(values) < len(items):
+        raise RuleError("UNIT_MISMATCH", f"sumQty wants quantities in {unit}")
+    return Quantity(_total(values, 0), unit)
+
+
+def _sum_dec(items: tuple[Value, ...], scale: int) -> Value:
+    values = [each.value for each in items if isinstance(each, Num)]
+    if len(values) < len(items):
+        raise RuleError("RULE_TYPE_ERROR", "sumDec wants decimals")
+    return Num(_total(values, scale))
+
+
+def _total(values: list[Decimal], scale: int) -> Decimal:
+    try:
+        return numbers.total(values, scale)
+    except numbers.TooManyDigitsError as error:
+        raise limit_exceeded("a sum has too many digits", numbers.MAX_DIGITS) from error

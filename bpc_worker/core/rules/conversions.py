@@ -27,7 +27,9 @@ from bpc_worker.core.units import conversion
 def _convertible(call: Arguments, position: int) -> typed.Node:
     node = call.node(position)
     if not is_number(node.type) and node.type not in {TEXT, JSON}:
-        raise call.wrong(position, "a number, a Text or a value from a fact")
+        hint = "convert(unit, …) changes a unit; divided by qty(1, unit), it is a number"
+        wanted = "a number, a Text or a value from a fact"
+        raise call.wrong(position, wanted, hint=hint if isinstance(node.type, QtyType) else None)
     return node
 
 

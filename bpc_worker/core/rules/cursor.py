@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from bpc_worker.core.rules.source import Limits, RuleError, Span, limit_exceeded, quoted
 from bpc_worker.core.rules.tokens import Kind, Token
 
+_HINTS = {"=": "to compare, write ==", "=>": "a lambda is written x => … or (acc, x) => …"}
+
 
 class Cursor:
     def __init__(self, tokens: list[Token], limits: Limits) -> None:
@@ -13,10 +15,7 @@ class Cursor:
         self._position = 0
         self._depth = 0
         self.limits = limits
-
-    @property
-    def token(self) -> Token:
-        return self._tokens[self._position]
+        self.token = tokens[0]  # the next one
 
     @property
     def previous(self) -> Token:
@@ -26,6 +25,7 @@ class Cursor:
         token = self.token
         if token.kind is not Kind.END:
             self._position += 1
+            self.token = self._tokens[self._position]
         return token
 
     def sees(self, *texts: str | None) -> bool:
@@ -43,7 +43,8 @@ class Cursor:
 
     def expect(self, text: str, *, hint: str | None = None) -> Token:
         if not self.at(text):
-            raise self.unexpected(f"'{text}'", hint=hint)
+            ended = text in {")", ",", ";"} and self.at(*_HINTS)  # something went on that ought to have ended
+            raise self.unexpected(f"'{text}'", hint=_HINTS[self.token.text] if ended else hint)
         return self.next()
 
     def expect_kind(self, kind: Kind, what: str) -> Token:

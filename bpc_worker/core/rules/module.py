@@ -1,35 +1,43 @@
 """Rule text -> checked module: parse, types, tables, order. Once per version; nothing is run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from bpc_worker.core.rules import syntax, typed
-from bpc_worker.core.rules.fits import fit
+from bpc_worker.core.rules import operations, syntax, typed
 from bpc_worker.core.rules.graph import evaluation_order, find_cycle
+from bpc_worker.core.rules.parse_tests import EMPTY_KINDS
 from bpc_worker.core.rules.parser import parse
 from bpc_worker.core.rules.scope import FieldShape, Scope, Warnings, World
-from bpc_worker.core.rules.source import Limits, RuleError, Span, place
-from bpc_worker.core.rules.typecheck import check
-from bpc_worker.core.rules.types import EMPTY, Type, show
+from bpc_worker.core.rules.source import Limits, RuleError, Span, quoted, too_deep_a_stack
+from bpc_worker.core.rules.typecheck import check_as, check_result
+from bpc_worker.core.rules.types import MapType
 from bpc_worker.core.rules.values import Value
 
 
 def load(source: str, limits: Limits | None = None) -> typed.TypedModule:
     """The module, or the first RuleError in it."""
-    tree = parse(source, limits)
-    _unique([(table.name, table.name_span) for table in tree.tables], "table")
-    _unique([(field.path, field.path_span) for field in tree.fields], "field")
-    _no_field_inside_another(tree)
-    warnings = Warnings()
+    try:
+        limits = limits or Limits()
+        return _checked(parse(source, limits), source, limits)
+    except RecursionError:
+        raise too_deep_a_stack() from None
+
+
+def _checked(tree: syntax.Module, source: str, limits: Limits) -> typed.TypedModule:
+    _check_names(tree)
     world = World(
         source=source,
         fields={field.path: FieldShape(field.type, _may_be_empty(field.body)) for field in tree.fields},
-        tables={table.name: table.type for table in tree.tables},
-        warnings=warnings,
+        tables={table.name: MapType(table.type) for table in tree.tables},
+        warnings=Warnings(),
+        limits=limits,
     )
     tables = {table.name: _table(table, world) for table in tree.tables}
-    fields = {field.path: _field(field, world) for field in tree.fields}
-    order = _order(fields)
-    _warn_unused_tables(tree, fields, warnings)
+    emitted: dict[str, Span] = {}
+    fields = {field.path: _field(field, Scope(world, emitted=emitted)) for field in tree.fields}
+    order = _order(fields, tree)
+    for table in tree.tables:
+        if table.name not in world.tables_used:
+            world.warnings.add(f"the table {quoted(table.name)} is never used", table.name_span)
     return typed.TypedModule(
         source=source,
         fields=fields,
@@ -37,15 +45,23 @@ def load(source: str, limits: Limits | None = None) -> typed.TypedModule:
         tables=tables,
         table_types=world.tables,
         tests=(*tree.examples, *tree.properties),
-        warnings=tuple(_shown(source, warnings)),
+        warnings=world.warnings.shown(source),
     )
 
 
-def _unique(names: list[tuple[str, Span]], what: str) -> None:
+def _check_names(tree: syntax.Module) -> None:
+    _unique(((table.name, table.name_span) for table in tree.tables), "table")
+    _unique(((field.path, field.path_span) for field in tree.fields), "field")
+    tests: tuple[syntax.Example | syntax.Property, ...] = (*tree.examples, *tree.properties)
+    _unique(((test.name, test.span) for test in tests), "test")
+    _no_field_inside_another(tree)
+
+
+def _unique(names: Iterable[tuple[str, Span]], what: str) -> None:
     seen: set[str] = set()
     for name, span in names:
         if name in seen:
-            raise RuleError("RULE_TYPE_ERROR", f"two {what}s '{name}'", span)
+            raise RuleError("RULE_TYPE_ERROR", f"two {what}s {quoted(name)}", span, hint="rename one of them")
         seen.add(name)
 
 
@@ -57,7 +73,7 @@ def _no_field_inside_another(tree: syntax.Module) -> None:
         for length in range(1, len(parts)):
             outer = ".".join(parts[:length])
             if outer in paths:
-                message = f"'{field.path}' lies inside the field '{outer}'"
+                message = f"{quoted(field.path)} lies inside the field {quoted(outer)}"
                 raise RuleError("RULE_TYPE_ERROR", message, field.path_span, hint="rename one of them")
 
 
@@ -65,7 +81,7 @@ def _may_be_empty(body: syntax.Expression) -> bool:
     """Whether some branch of the result says withheld, notApplicable or missing."""
     match body:
         case syntax.Call(function=name):
-            return name in {"withheld", "notApplicable", "missing"}
+            return name in EMPTY_KINDS
         case syntax.Conditional(then=then, otherwise=otherwise):
             return _may_be_empty(then) or _may_be_empty(otherwise)
         case syntax.Block(result=result):
@@ -75,74 +91,51 @@ def _may_be_empty(body: syntax.Expression) -> bool:
 
 
 def _table(table: syntax.Table, world: World) -> Mapping[str, Value]:
-    rows: dict[str, Value] = {}
-    for key, written in table.rows:
-        node = fit(check(written, Scope(world)), table.type)
-        if node is None or not isinstance(node, typed.Const):
-            message = f"a row of the table is a plain value of type {show(table.type)}"
-            raise RuleError("RULE_TYPE_ERROR", message, written.span)
-        rows[key] = node.value
-    return rows
+    return {
+        key: _constant(check_as(written, table.type, Scope(world), "a row of this table"))
+        for key, written in table.rows
+    }
 
 
-def _field(field: syntax.Field, world: World) -> typed.TypedField:
-    scope = Scope(world)
-    body = check(field.body, scope)
-    fitted = _fitted(body, field.type)
-    if fitted is None:
-        message = f"the field is {show(field.type)}, but its expression is {show(body.type)}"
-        raise RuleError("RULE_TYPE_ERROR", message, field.body.span)
+def _constant(node: typed.Node) -> Value:
+    """The value of a node that needs nothing but itself."""
+    match node:
+        case typed.Const(value):
+            return value
+        case typed.Op(name="record" | "round" as name, parameters=parameters, operands=operands):
+            try:
+                return operations.apply(name, parameters, tuple(map(_constant, operands)))
+            except RuleError as error:
+                raise error.at(node.span) from error.__cause__
+        case _:
+            message = "a table holds plain values"
+            raise RuleError("RULE_TYPE_ERROR", message, node.span, hint="compute in a field, not in a table")
+
+
+def _field(field: syntax.Field, scope: Scope) -> typed.TypedField:
     return typed.TypedField(
         path=field.path,
         type=field.type,
         audiences=field.audiences,
-        body=fitted,
+        body=check_result(field.body, field.type, scope),
         uses=tuple(sorted(scope.fields_used)),
         may_be_empty=_may_be_empty(field.body),
         span=field.span,
     )
 
 
-def _fitted(body: typed.Node, wanted: Type) -> typed.Node | None:
-    """Like fit, but an empty result may stand for any type, on its own or in a branch."""
-    if body.type == EMPTY:
-        return body
-    match body:
-        case typed.If(condition, then, otherwise, _, span):
-            left, right = _fitted(then, wanted), _fitted(otherwise, wanted)
-            return None if left is None or right is None else typed.If(condition, left, right, wanted, span)
-        case typed.BlockNode(statements, result, _, span):
-            inner = _fitted(result, wanted)
-            return None if inner is None else typed.BlockNode(statements, inner, wanted, span)
-        case _:
-            return fit(body, wanted)
+_LONGEST_CYCLE = 20
 
 
-def _order(fields: Mapping[str, typed.TypedField]) -> tuple[str, ...]:
+def _order(fields: Mapping[str, typed.TypedField], tree: syntax.Module) -> tuple[str, ...]:
     uses = {path: field.uses for path, field in fields.items()}
     order = evaluation_order(uses)
     stuck = set(uses) - set(order)
     if stuck:
         cycle = find_cycle(uses, stuck)
-        raise RuleError(
-            "RULE_CYCLE_DETECTED", f"fields need each other: {' -> '.join(cycle)}", fields[cycle[0]].span,
-            hint="one of them must not use the others",
-        )  # fmt: skip
+        [span] = [field.path_span for field in tree.fields if field.path == cycle[0]]
+        shown = cycle if len(cycle) <= _LONGEST_CYCLE else [*cycle[:_LONGEST_CYCLE], "…", cycle[0]]
+        message = f"fields need each other: {' -> '.join(shown)}"
+        hint = "one of them must not use the others"
+        raise RuleError("RULE_CYCLE_DETECTED", message, span, hint=hint)
     return tuple(order)
-
-
-def _warn_unused_tables(
-    tree: syntax.Module, fields: Mapping[str, typed.TypedField], warnings: Warnings
-) -> None:
-    text = repr([field.body for field in fields.values()])
-    for table in tree.tables:
-        if f"TableRef(name={table.name!r}" not in text:
-            warnings.add(f"the table '{table.name}' is never used", table.name_span)
-
-
-def _shown(source: str, warnings: Warnings) -> list[str]:
-    shown = []
-    for message, span in warnings.found:
-        at = place(source, span)
-        shown.append(f"line {at.line}, column {at.column}: {message}")
-    return shown

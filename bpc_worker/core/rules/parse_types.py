@@ -13,7 +13,7 @@ from bpc_worker.core.units import UNITS
 
 KEYWORDS = frozenset({
     "field", "table", "example", "property", "let", "if", "then", "else", "assert", "cite", "true", "false",
-    "none", "date", "qty", "record", "fact", "for", "forall", "in",
+    "none", "date", "qty", "record", "for", "forall", "in",
 })  # fmt: skip
 _SIMPLE = {"Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE}
 
@@ -75,9 +75,7 @@ def _opt(cursor: Cursor) -> types.Type:
     start = cursor.token
     inner = parse_type(cursor)
     if isinstance(inner, types.OptType):
-        raise RuleError(
-            "RULE_TYPE_ERROR", "an Opt of an Opt", cursor.since(start), hint="one Opt is enough"
-        )
+        raise RuleError("RULE_TYPE_ERROR", "an Opt of an Opt", cursor.since(start), hint="one Opt is enough")
     return types.OptType(inner)
 
 

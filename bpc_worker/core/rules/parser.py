@@ -14,8 +14,8 @@ AUDIENCES = ("public", "legitimate_interest", "authorities", "commission")
 
 def parse(source: str, limits: Limits | None = None) -> syntax.Module:
     """What is written in a rule text; RuleError at the first place that is not of the language."""
-    limits = limits or Limits()
     try:
+        limits = limits or Limits()
         return _module(Cursor(tokenize(source, limits), limits))
     except RecursionError:
         raise too_deep_a_stack() from None
@@ -23,9 +23,9 @@ def parse(source: str, limits: Limits | None = None) -> syntax.Module:
 
 def parse_lambda(text: str, limits: Limits | None = None) -> syntax.Lambda:
     """The lambda of a proof node, from its text alone."""
-    limits = limits or Limits()
-    cursor = Cursor(tokenize(f"f({text})", limits), limits)
     try:
+        limits = limits or Limits()
+        cursor = Cursor(tokenize(f"f({text})", limits), limits)
         call = parse_expression(cursor)
     except RecursionError:
         raise too_deep_a_stack() from None

@@ -12,11 +12,20 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     if len(word) > _LONGEST:
         return None
     likely = sorted(each for each in set(known) if abs(len(each) - len(word)) <= 1 + len(word) // 4)
-    for each in likely:
-        if each.lower() == word.lower():
-            return each
-    found = get_close_matches(word, likely[:_MOST], n=1, cutoff=0.7)
-    return found[0] if found else None
+    likely.sort(key=lambda each: -_alike(word.lower(), each.lower()))
+    found = get_close_matches(word, likely[:_MOST], n=1, cutoff=0.6)
+    same = [each for each in likely[:1] if each.lower() == word.lower()]
+    return next(iter(same + found), None)
+
+
+def _alike(word: str, other: str) -> int:
+    """How many letters at the beginning and at the end are the same."""
+    return _same(word, other) + _same(word[::-1], other[::-1])
+
+
+def _same(word: str, other: str) -> int:
+    pairs = enumerate(zip(word, other, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(word), len(other)))
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str | None) -> str | None:

@@ -57,7 +57,7 @@ def tokenize(source: str, limits: Limits) -> list[Token]:
     if found := _FORBIDDEN.search(source):
         message = f"the character U+{ord(found[0]):04X} cannot stand in a rule text"
         raise RuleError("RULE_PARSE_ERROR", message, Span(*found.span()))
-    tokens = []
+    tokens: list[Token] = []
     for token in _tokens(source, limits):
         if len(tokens) >= limits.nodes:
             raise limit_exceeded(f"more than {limits.nodes} words and signs", limits.nodes, token.span)
@@ -101,6 +101,7 @@ def _unescaped(literal: str, span: Span) -> str:
 _HINTS = {
     "&": "write &&",
     "|": "write ||",
+    "%": "percent(part, whole) gives a share",
     "'": 'texts stand in double quotes: "…"',
     "\ufeff": "save the file without a byte order mark",
 }

@@ -1,32 +1,59 @@
 """Syntax -> typed tree, or an error with its place."""
 
-from decimal import Decimal
+from collections.abc import Callable
 from datetime import date
+from decimal import Decimal
 
 from bpc_worker.core import numbers
-from bpc_worker.core.rules import syntax, typed, types
-from bpc_worker.core.rules.builtins import check_call
+from bpc_worker.core.rules import operations, syntax, typed, types
+from bpc_worker.core.rules.arguments import hint_for
+from bpc_worker.core.rules.builtins import check_call, check_empty
 from bpc_worker.core.rules.fits import fit, join
-from bpc_worker.core.rules.scope import Scope
-from bpc_worker.core.rules.source import RuleError, Span
-from bpc_worker.core.rules.suggest import nearest
-from bpc_worker.core.rules.types import BOOL, DATE, INT, NONE, NUM, TEXT, DecType, QtyType, Type, show
+from bpc_worker.core.rules.operators import combined
+from bpc_worker.core.rules.parse_tests import EMPTY_KINDS
+from bpc_worker.core.rules.scope import Opened, Scope
+from bpc_worker.core.rules.source import RuleError, limit_exceeded, quoted
+from bpc_worker.core.rules.suggest import did_you_mean
+from bpc_worker.core.rules.types import (
+    BOOL,
+    DATE,
+    FACT,
+    INT,
+    NONE,
+    TEXT,
+    DecType,
+    ListType,
+    QtyType,
+    Type,
+    show,
+)
 from bpc_worker.core.rules.values import Num, Quantity
-from bpc_worker.core.units import DIVIDE, MULTIPLY
 
-_ORDERED = (INT, TEXT, DATE)
+CheckResult = Callable[[syntax.Expression], typed.Node]
 
 
 def check(node: syntax.Expression, scope: Scope) -> typed.Node:
+    """The expression with its type, wherever it stands."""
+    world = scope.world
+    world.depth += 1
+    if world.depth > 2 * world.limits.nesting:  # a pair of brackets, and an operator beside it
+        what = f"operators and brackets nested {world.depth} levels deep"
+        raise limit_exceeded(what, 2 * world.limits.nesting, node.span)
+    found = _check(node, scope)
+    world.depth -= 1
+    return found
+
+
+def _check(node: syntax.Expression, scope: Scope) -> typed.Node:
     match node:
-        case syntax.Literal(value, span):
-            return _literal(value, span)
-        case syntax.QuantityLiteral(value, unit, span):
-            return typed.Const(Quantity(value, unit), QtyType(unit), span)
+        case syntax.Literal() | syntax.QuantityLiteral():
+            return _literal(node)
         case syntax.Name():
             return _name(node, scope)
         case syntax.Call():
             return check_call(node, scope, check)
+        case syntax.RecordLiteral():
+            return _record(node, scope)
         case syntax.Unary():
             return _unary(node, scope)
         case syntax.Chain():
@@ -34,188 +61,174 @@ def check(node: syntax.Expression, scope: Scope) -> typed.Node:
         case syntax.Conditional():
             return _conditional(node, scope)
         case syntax.Block():
-            return _block(node, scope)
+            return _block(node, scope, lambda result: check(result, scope))
+
+
+def check_result(node: syntax.Expression, wanted: Type, scope: Scope) -> typed.Node:
+    """A field's expression: every branch fits the declared type, or says why there is no value."""
+
+    def inner(branch: syntax.Expression) -> typed.Node:
+        return check_result(branch, wanted, scope)
+
+    match node:
+        case syntax.Conditional():
+            condition, then, otherwise = _branches(node, scope, inner)
+            return typed.If(condition, then, otherwise, wanted, node.span)
+        case syntax.Block():
+            return _block(node, scope, inner)
+        case syntax.Call(function=name) if name in EMPTY_KINDS:
+            return check_empty(node, scope, check)
+        case _:
+            return check_as(node, wanted, scope, "the field")
 
 
 def check_as(node: syntax.Expression, wanted: Type, scope: Scope, what: str) -> typed.Node:
     """The expression as a value of the wanted type; a declared scale rounds, half to even."""
-    found = fit(check(node, scope), wanted)
+    checked = check(node, scope)
+    found = fit(checked, wanted)
     if found is None:
-        actual = show(check(node, scope).type)
-        raise RuleError("RULE_TYPE_ERROR", f"{what} is {show(wanted)}, but this is {actual}", node.span)
+        message = f"{what} is {show(wanted)}, but this is {show(checked.type)}"
+        raise RuleError("RULE_TYPE_ERROR", message, node.span, hint=_hint_to_fit(checked.type, wanted))
     return found
 
 
-def _literal(value: object, span: Span) -> typed.Node:
-    match value:
-        case bool():
-            return typed.Const(value, BOOL, span)
-        case int():
-            return typed.Const(value, INT, span)
-        case Decimal():
-            return typed.Const(Num(value), DecType(numbers.scale_of(value)), span)
-        case str():
-            return typed.Const(value, TEXT, span)
-        case date():
-            return typed.Const(value, DATE, span)
+def _hint_to_fit(found: Type, wanted: Type) -> str | None:
+    match wanted:
+        case DecType(scale) if found == INT:
+            return f"toDec({scale}, …)"
+        case QtyType(unit) if isinstance(found, QtyType):
+            return f"convert({unit}, …)"
+        case QtyType(unit) if types.is_number(found):
+            return f"toQty({unit}, …)"
         case _:
-            return typed.Const(None, NONE, span)
+            return hint_for(found)
+
+
+def _literal(node: syntax.Literal | syntax.QuantityLiteral) -> typed.Node:
+    if isinstance(node, syntax.QuantityLiteral):
+        return typed.Const(Quantity(node.value, node.unit), QtyType(node.unit), node.span)
+    match node.value:
+        case bool(value):
+            return typed.Const(value, BOOL, node.span)
+        case int(value):
+            return typed.Const(value, INT, node.span)
+        case Decimal() as value:
+            return typed.Const(Num(value), DecType(numbers.scale_of(value)), node.span)
+        case str(value):
+            return typed.Const(value, TEXT, node.span)
+        case date() as value:
+            return typed.Const(value, DATE, node.span)
+        case None:
+            return typed.Const(None, NONE, node.span)
 
 
 def _name(node: syntax.Name, scope: Scope) -> typed.Node:
-    found = scope.variable(node.name, node.span)
+    found = scope.variable(node.name, node.span) or scope.table(node.name, node.span)
     if found is not None:
         return found
-    near = nearest(node.name, scope.names())
-    hint = f"did you mean {near}?" if near else "introduce it with 'let', or write field(\"…\") for a field"
-    raise RuleError("RULE_TYPE_ERROR", f"unknown name '{node.name}'", node.span, hint=hint)
+    hint = did_you_mean(
+        node.name, scope.names(), "introduce it with 'let', or write field(\"…\") for a field"
+    )
+    raise RuleError("RULE_TYPE_ERROR", f"unknown name {quoted(node.name)}", node.span, hint=hint)
+
+
+def _record(node: syntax.RecordLiteral, scope: Scope) -> typed.Node:
+    names, operands = [], []
+    for name, written in node.members:
+        operand = check(written, scope)
+        if types.contains(operand.type, lambda kind: kind == FACT or isinstance(kind, ListType)):
+            message = f"a record cannot hold {show(operand.type)}"
+            hint = "a List is a field of its own; of a fact, take the values"
+            raise RuleError("RULE_TYPE_ERROR", message, written.span, hint=hint)
+        names.append(name)
+        operands.append(operand)
+    kind = types.record({name: operand.type for name, operand in zip(names, operands, strict=True)})
+    if types.is_too_large(kind, scope.world.limits):
+        raise limit_exceeded("a record of too many members", types.MAX_PARTS, node.span)
+    return typed.Op("record", {"names": names}, tuple(operands), kind, node.span)
 
 
 def _unary(node: syntax.Unary, scope: Scope) -> typed.Node:
     operand = check(node.operand, scope)
     if node.operator == "!":
         if operand.type != BOOL:
-            raise RuleError("RULE_TYPE_ERROR", f"'!' needs a Bool, not {show(operand.type)}", node.span)
+            raise _unfit(f"'!' needs a Bool, not {show(operand.type)}", node, operand.type)
         return typed.Op("!", {}, (operand,), BOOL, node.span)
     if not types.is_number(operand.type) and not isinstance(operand.type, QtyType):
-        raise RuleError("RULE_TYPE_ERROR", f"'-' needs a number, not {show(operand.type)}", node.span)
+        raise _unfit(f"'-' needs a number, not {show(operand.type)}", node, operand.type)
+    if isinstance(operand, typed.Const):  # -1 is a number, not a step of a computation
+        return typed.Const(operations.apply("negate", {}, (operand.value,)), operand.type, node.span)
     return typed.Op("negate", {}, (operand,), operand.type, node.span)
+
+
+def _unfit(message: str, node: syntax.Expression, found: Type) -> RuleError:
+    return RuleError("RULE_TYPE_ERROR", message, node.span, hint=hint_for(found))
 
 
 def _chain(node: syntax.Chain, scope: Scope) -> typed.Node:
     first = check(node.first, scope)
-    if node.rest[0][0] in {"&&", "||"}:
-        return _short_circuit(node, first, scope)
+    [(strength, _, _), *_] = node.rest
+    if strength in {"&&", "||"}:
+        return _short_circuit(strength, node, first, scope)
     steps = []
     kind = first.type
     for operator, span, written in node.rest:
         operand = check(written, scope)
-        kind = _combined(operator, kind, operand.type, span)
+        kind = combined(operator, kind, operand.type, span, scope.world.limits)
         steps.append(typed.Step(operator, operand, span))
     return typed.ChainOp(first, tuple(steps), kind, node.span)
 
 
-def _short_circuit(node: syntax.Chain, first: typed.Node, scope: Scope) -> typed.Node:
-    operands = [first, *(check(written, scope) for _, _, written in node.rest)]
-    for operand in operands:
+def _short_circuit(operator: str, node: syntax.Chain, first: typed.Node, scope: Scope) -> typed.Node:
+    operands = [first, *[check(written, scope) for _, _, written in node.rest]]
+    for operand, written in zip(operands, [node.first, *[each for _, _, each in node.rest]], strict=True):
         if operand.type != BOOL:
-            message = f"'{node.rest[0][0]}' needs Bool on both sides, not {show(operand.type)}"
-            raise RuleError("RULE_TYPE_ERROR", message, operand.span)
-    return typed.ShortCircuit(node.rest[0][0], tuple(operands), BOOL, node.span)
-
-
-def _combined(operator: str, left: Type, right: Type, span: Span) -> Type:
-    match operator:
-        case "+" | "-":
-            found = _sum(left, right)
-        case "*":
-            found = _product(left, right)
-        case "/":
-            found = _quotient(left, right)
-        case "==" | "!=":
-            found = BOOL if _comparable(left, right) or join(left, right) is not None else None
-        case _:
-            found = BOOL if _comparable(left, right) else None
-    if found is not None:
-        return found
-    code = "UNIT_MISMATCH" if isinstance(left, QtyType) and isinstance(right, QtyType) else "RULE_TYPE_ERROR"
-    raise RuleError(
-        code, f"'{operator}' does not fit {show(left)} and {show(right)}", span, hint=_hint(left, right)
-    )
-
-
-def _hint(left: Type, right: Type) -> str | None:
-    if isinstance(left, QtyType) and isinstance(right, QtyType):
-        return f"convert({left.unit}, …) brings both to one unit"
-    if types.is_number(left) and types.is_number(right):
-        return "bring both to one scale: toDec(scale, …) or round(half_even, scale, …)"
-    if isinstance(left, types.OptType) or isinstance(right, types.OptType):
-        return "an Opt must be opened first: requireSome(…) or unwrapOr(…, default)"
-    if types.JSON in {left, right}:
-        return "a value from a fact must be given a type first: toDec, toQty, toInt, toText, toDate, toBool"
-    return None
-
-
-def _sum(left: Type, right: Type) -> Type | None:
-    if left == right and (types.is_number(left) or isinstance(left, QtyType)):
-        return left
-    return NUM if types.is_decimal(left) and types.is_decimal(right) and NUM in {left, right} else None
-
-
-def _product(left: Type, right: Type) -> Type | None:
-    match left, right:
-        case QtyType(a), QtyType(b):
-            unit = MULTIPLY.get((a, b))
-            return QtyType(unit) if unit is not None else None
-        case DecType(a), DecType(b):
-            return DecType(a + b)
-    if isinstance(left, QtyType) or isinstance(right, QtyType):
-        quantity, factor = (left, right) if isinstance(left, QtyType) else (right, left)
-        return quantity if types.is_number(factor) else None
-    if not types.is_number(left) or not types.is_number(right):
-        return None
-    if NUM in {left, right}:
-        return NUM
-    return left if right == INT else right
-
-
-def _quotient(left: Type, right: Type) -> Type | None:
-    match left, right:
-        case QtyType(a), QtyType(b):
-            unit = DIVIDE.get((a, b))
-            return NUM if a == b else (QtyType(unit) if unit is not None else None)
-    if isinstance(left, QtyType):
-        return left if types.is_number(right) else None
-    return NUM if types.is_number(left) and types.is_number(right) else None
-
-
-def _comparable(left: Type, right: Type) -> bool:
-    if left == right:
-        return left in _ORDERED or types.is_number(left) or isinstance(left, QtyType)
-    return types.is_decimal(left) and types.is_decimal(right) and NUM in {left, right}
+            raise _unfit(f"'{operator}' needs a Bool, not {show(operand.type)}", written, operand.type)
+    return typed.ShortCircuit(operator, tuple(operands), BOOL, node.span)
 
 
 def _conditional(node: syntax.Conditional, scope: Scope) -> typed.Node:
-    condition = check_as(node.condition, BOOL, scope, "the condition of an 'if'")
-    then, otherwise = check(node.then, scope), check(node.otherwise, scope)
+    condition, then, otherwise = _branches(node, scope, lambda branch: check(branch, scope))
     kind = join(then.type, otherwise.type)
     if kind is None:
         message = f"the branches differ: {show(then.type)} and {show(otherwise.type)}"
-        raise RuleError("RULE_TYPE_ERROR", message, node.span, hint="both must have one type")
+        hint = _hint_to_fit(otherwise.type, then.type) or "both must have one type"
+        raise RuleError("RULE_TYPE_ERROR", message, node.otherwise.span, hint=hint)
     return typed.If(condition, then, otherwise, kind, node.span)
 
 
-def _block(node: syntax.Block, scope: Scope) -> typed.Node:
+def _branches(
+    node: syntax.Conditional, scope: Scope, check_branch: CheckResult
+) -> tuple[typed.Node, typed.Node, typed.Node]:
+    condition = check_as(node.condition, BOOL, scope, "the condition of an 'if'")
+    before, scope.emitted = scope.emitted, {}
+    then = check_branch(node.then)
+    in_then, scope.emitted = scope.emitted, {}
+    otherwise = check_branch(node.otherwise)
+    in_otherwise, scope.emitted = scope.emitted, before
+    for code, span in (in_then | in_otherwise).items():  # a code may stand in both: only one of them runs
+        scope.emit(code, span)
+    return condition, then, otherwise
+
+
+def _block(node: syntax.Block, scope: Scope, check_last: CheckResult) -> typed.Node:
     statements: list[typed.LetNode | typed.AssertNode | typed.CiteNode] = []
-    opened: list[syntax.Name] = []
+    opened: list[Opened] = []
     for statement in node.statements:
         match statement:
-            case syntax.Let(name, value, _):
-                statements.append(typed.LetNode(name.name, check(value, scope)))
-                _open(name, statements[-1].value.type, scope)
-                opened.append(name)
+            case syntax.Let(name, written):
+                value = check(written, scope)
+                opened.append(scope.open(name, value.type))
+                statements.append(typed.LetNode(name.name, value))
             case syntax.Assertion(condition, code, message, span):
                 held = check_as(condition, BOOL, scope, "the condition of an 'assert'")
                 statements.append(typed.AssertNode(held, code, message, span))
             case syntax.Citation(text, span):
                 if scope.in_lambda:
-                    raise RuleError("RULE_TYPE_ERROR", "cite cannot stand inside a lambda", span)
+                    hint = "cite before the lambda"
+                    raise RuleError("RULE_TYPE_ERROR", "cite cannot stand inside a lambda", span, hint=hint)
                 statements.append(typed.CiteNode(text))
-    result = check(node.result, scope)
-    for name in opened:
-        if name.name not in scope.used:
-            scope.world.warnings.add(f"'{name.name}' is never used", name.span)
-        del scope.variables[name.name]
-        scope.used.discard(name.name)
+    result = check_last(node.result)
+    for each in reversed(opened):
+        scope.close(each)
     return typed.BlockNode(tuple(statements), result, result.type, node.span)
-
-
-def _open(name: syntax.Name, kind: Type, scope: Scope) -> None:
-    if scope.known(name.name):
-        raise RuleError(
-            "RULE_TYPE_ERROR",
-            f"'{name.name}' has a meaning here already",
-            name.span,
-            hint="choose another name",
-        )
-    scope.variables[name.name] = kind

@@ -33,7 +33,7 @@ class FieldRef:
 @dataclass(frozen=True, slots=True)
 class TableRef:
     name: str
-    type: Type
+    type: Type  # a Map
     span: Span
 
 
@@ -172,23 +172,8 @@ class Aggregate:
 
 
 Capture = Var | FieldRef | TableRef | LawDate
-Node = (
-    Const
-    | Var
-    | FieldRef
-    | TableRef
-    | LawDate
-    | FactGet
-    | FactsByPrefix
-    | Op
-    | ChainOp
-    | ShortCircuit
-    | If
-    | BlockNode
-    | EmptyNode
-    | Emit
-    | Aggregate
-)
+Rarer = FieldRef | TableRef | LawDate | FactGet | FactsByPrefix | EmptyNode | Emit | Aggregate
+Node = Const | Var | Op | ChainOp | ShortCircuit | If | BlockNode | Rarer
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,13 @@
 """What expressions evaluate to, and how values are written into proofs and payloads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
 from bpc_worker.core import canonical_json, numbers
 from bpc_worker.core.hashing import sha256_hex
-
-MAX_JSON_INTEGER = 2**53 - 1
+from bpc_worker.core.units import UNITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +63,41 @@ Value = (
     | Mapping[str, "Value"]
 )
 
-NUMERIC = (int, Num, Quantity)
 
+def encoded(value: Value, spend: Callable[[int], None] | None = None) -> object:
+    """The one JSON form of a value inside a proof; every kind has a form of its own.
 
-def encoded(value: Value) -> object:
-    """The one JSON form of a value inside a proof; every kind has a form of its own."""
+    `spend` is told of every element and of the bytes of every list, and may raise: lists inside lists can
+    be far longer than what made them.
+    """
     match value:
         case None | bool() | str():
             return value
         case int():
-            return value if abs(value) <= MAX_JSON_INTEGER else {"int": str(value)}
+            large = abs(value) > canonical_json.MAX_INTEGER
+            return {"int": numbers.text(Decimal(value))} if large else value
+        case tuple():
+            return _encoded_list(value, spend)
+        case Num() | Quantity() | date() | JsonValue() | Fact() | Empty():
+            return _marked(value)
+        case _:
+            return {"map": {key: encoded(each, spend) for key, each in value.items()}}
+
+
+def _encoded_list(items: tuple[Value, ...], spend: Callable[[int], None] | None) -> object:
+    if spend is not None:
+        spend(len(items))
+    data = canonical_json.encode([encoded(each, spend) for each in items])
+    if spend is not None:
+        spend(len(data) // BYTES_PER_STEP)
+    return {"count": len(items), "list": sha256_hex(data)}
+
+
+BYTES_PER_STEP = 64
+
+
+def _marked(value: Num | Quantity | date | JsonValue | Fact | Empty) -> object:
+    match value:
         case Num(number):
             return {"dec": numbers.text(number)}
         case Quantity(number, unit):
@@ -86,45 +110,71 @@ def encoded(value: Value) -> object:
             return {"fact": [fact_type, fact_key, payload_hash]}
         case Empty(kind, reason):
             return {"empty": kind, "reason": reason}
-        case tuple():
-            return {
-                "count": len(value),
-                "list": sha256_hex(canonical_json.encode([encoded(each) for each in value])),
-            }
-        case _:
-            return {"map": {key: encoded(each) for key, each in sorted(value.items())}}
 
 
 def decoded(form: object) -> Value:
-    """The value of a form; lists are bound by their hash alone and cannot be decoded. ValueError otherwise."""
+    """The value of a form. ValueError for what is none; also for lists and facts, which are hashes."""
+    try:
+        value = _decoded(form)
+    except numbers.TooManyDigitsError:
+        raise ValueError("a number of too many digits") from None
+    if encoded(value) != form:
+        raise ValueError("not the one form of its value")
+    return value
+
+
+def _decoded(form: object) -> Value:
     match form:
         case None | bool() | int() | str():
             return form
-        case {"int": str(text), **rest} if not rest:
-            return int(text)
-        case {"dec": str(text), **rest} if not rest:
-            return Num(Decimal(text))
-        case {"qty": str(text), "unit": str(unit), **rest} if not rest:
-            return Quantity(Decimal(text), unit)
-        case {"date": str(text), **rest} if not rest:
+        case {"int": str(text)}:
+            return int(_number(text))
+        case {"dec": str(text)}:
+            return Num(_number(text))
+        case {"qty": str(text), "unit": str(unit)} if unit in UNITS:
+            return Quantity(_number(text), unit)
+        case {"date": str(text)}:
             return date.fromisoformat(text)
-        case {"json": inner, **rest} if not rest:
-            return JsonValue(inner)
-        case {"empty": str(kind), "reason": str(reason), **rest} if not rest:
-            return Empty(kind, reason)
-        case {"map": dict(inner), **rest} if not rest:
-            return {key: decoded(each) for key, each in inner.items()}
+        case {"map": dict(inner)}:
+            return {key: _decoded(each) for key, each in inner.items()}
         case _:
-            raise ValueError(f"not the form of a value: {form!r}")
+            return _decoded_rest(form)
+
+
+def _decoded_rest(form: object) -> Value:
+    match form:
+        case {"json": inner}:
+            return JsonValue(inner)
+        case {"empty": str(kind), "reason": str(reason)}:
+            return Empty(kind, reason)
+        case _:
+            raise ValueError("not the form of a value")
+
+
+def _number(text: str) -> Decimal:
+    found = numbers.read(text)
+    if found is None:
+        raise ValueError("not a number")
+    return found
 
 
 def published(value: Value) -> object:
     """The form of a field's value in the payload: what a reader of the passport sees."""
     match value:
-        case None | bool() | str():
+        case int() if abs(value) > canonical_json.MAX_INTEGER:
+            return numbers.text(Decimal(value))
+        case None | bool() | str() | int():
             return value
-        case int():
-            return value if abs(value) <= MAX_JSON_INTEGER else str(value)
+        case tuple():
+            return [published(each) for each in value]
+        case Num() | Quantity() | date() | JsonValue() | Fact() | Empty():
+            return _published_one(value)
+        case _:
+            return {key: published(each) for key, each in value.items()}
+
+
+def _published_one(value: Num | Quantity | date | JsonValue | Fact | Empty) -> object:
+    match value:
         case Num(number):
             return numbers.text(number)
         case Quantity(number, unit):
@@ -137,7 +187,3 @@ def published(value: Value) -> object:
             return dict(value.payload)
         case Empty(kind, reason):
             return {"empty": kind, "reason": reason}
-        case tuple():
-            return [published(each) for each in value]
-        case _:
-            return {key: published(each) for key, each in sorted(value.items())}

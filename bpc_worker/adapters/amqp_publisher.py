@@ -1,0 +1,98 @@
+"""Tell the other workers to look: coalesced, within limits, and never at the cost of a job."""
+
+import asyncio
+
+import aio_pika
+from aio_pika.abc import AbstractChannel
+
+from bpc_worker.adapters.amqp_connection import LONGEST_BACKOFF, Broker, close, connect, connected, warn
+from bpc_worker.adapters.ids import spread
+
+_BETWEEN_TRIGGERS = 0.01
+_BETWEEN_CONNECTIONS = 0.25  # an exchange that is not there costs one each time
+_PUBLISH_SECONDS = 2.0
+_CLOSE_SECONDS = 0.5
+
+
+class Publisher:
+    """Our own triggers, coalesced, on a connection that is made when first needed.
+
+    Not on the listener's: a broker short of memory stops reading from whoever publishes, and a publish to an
+    exchange that was deleted closes the channel.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._wanted = False
+        self._working: asyncio.Task[None] | None = None
+        self._connection: aio_pika.Connection | None = None
+        self._channel: AbstractChannel | None = None
+
+    def publish(self) -> None:
+        self._wanted = True
+        if self._working is None or self._working.done():
+            self._working = asyncio.create_task(self._work())
+
+    async def _work(self) -> None:
+        while self._wanted:
+            self._wanted = False  # before it is sent: whoever asks from now on has a later job
+            pause = _BETWEEN_TRIGGERS if self._connected else _BETWEEN_CONNECTIONS
+            try:
+                async with asyncio.timeout(_PUBLISH_SECONDS):
+                    await _send(await self._open_channel(), self._broker)
+            except Exception as error:  # noqa: BLE001 - never a lost job
+                pause = spread(LONGEST_BACKOFF, 0.25)
+                warn("trigger_not_published", error, pause)
+            await asyncio.sleep(pause)
+
+    @property
+    def _connected(self) -> bool:
+        return self._channel is not None and not self._channel.is_closed
+
+    async def _open_channel(self) -> AbstractChannel:
+        if self._connection is None or self._channel is None or self._channel.is_closed:
+            await self._disconnect()
+            self._connection = await connect(self._broker)
+            self._channel = await self._connection.channel(publisher_confirms=False)
+        await _unblocked(self._connection)
+        return self._channel
+
+    async def _disconnect(self) -> None:
+        connection, self._connection, self._channel = self._connection, None, None
+        if connection is not None:
+            await close(connection)
+
+    async def close(self) -> None:
+        if self._working is not None:
+            # The last words of a worker that stops: its follow-up jobs are for the others.
+            await asyncio.wait({self._working}, timeout=_CLOSE_SECONDS)
+            self._working.cancel()
+        await self._disconnect()
+
+
+async def publish_once(broker: Broker, *, timeout: float = 3.0) -> str | None:
+    """Publish one trigger from a short-lived process; what went wrong, or None.
+
+    Confirmed, because here nobody would see the broker's refusal, which comes later.
+    """
+    try:
+        async with asyncio.timeout(timeout), connected(broker) as connection:
+            await _send(await connection.channel(publisher_confirms=True), broker)
+    except Exception as error:  # noqa: BLE001 - the job is committed: polling finds it
+        return type(error).__name__
+    return None
+
+
+async def _send(channel: AbstractChannel, broker: Broker) -> None:
+    exchange = await channel.get_exchange(broker.exchange, ensure=False)
+    message = aio_pika.Message(b"{}", delivery_mode=aio_pika.DeliveryMode.NOT_PERSISTENT)
+    await exchange.publish(message, broker.routing_key, mandatory=False)  # nobody need be listening
+
+
+async def _unblocked(connection: aio_pika.Connection) -> None:
+    if connection.transport is not None:
+        try:
+            async with asyncio.timeout(_PUBLISH_SECONDS / 2):
+                await connection.transport.ready()
+        except TimeoutError as error:
+            raise ConnectionError("the broker takes no messages at present") from error

@@ -1,0 +1,115 @@
+"""A signed passport of the shipped rules, as the files of a bundle."""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from uuid import UUID
+
+from bpc_worker.adapters.rule_files import read_rules
+from bpc_worker.core import bundle, canonical_json, disclosure
+from bpc_worker.core.compile import Compiled, Identity, compile_passport
+from bpc_worker.core.hashing import sha256
+from bpc_worker.core.qr_text import qr_text
+from bpc_worker.core.receipt import receipt_hash, signed_receipt_bytes
+from bpc_worker.core.rules.facts import make_fact
+from bpc_worker.core.rules.module import load
+from bpc_worker.core.rules.values import Fact
+from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey, sign_receipt_hash
+from bpc_worker.core.snapshot import FactRef, seal
+
+KEY_ID = "test-key"
+SIGNER = Ed25519Signer(KEY_ID, bytes(range(32)))
+LAW_DATE = date(2028, 8, 18)
+
+BATTERY = {
+    "battery_id": "urn:example:1", "manufacturer": "Volt Works", "manufacturing_place": "Aachen, DE",
+    "manufacturing_date": "2028-08-01", "category": "EV", "status": "original", "chemistry": "NMC",
+    "mass_kg": "400", "rated_capacity_ah": "200", "v_min": "300", "v_nom": "400", "v_max": "450",
+    "usable_kwh": "75.0", "t_idle_min": "-20", "t_idle_max": "60", "life_years": "8",
+    "vehicle_category": "M1",
+}  # fmt: skip
+COMPONENTS = (("nickel", "250", True, False), ("steel", "100", False, False), ("paper", "50", False, True))
+STAGES = {"raw_material": "3000", "production": "1800", "distribution": "900", "end_of_life": "-300"}
+
+
+def some_facts(**changes: object) -> list[Fact]:
+    """Of the worked check: 75 kWh, M1, 8 years; 5,400 kg."""
+    facts = [make_fact("Battery", "battery", BATTERY | changes)]
+    for number, (material, mass, critical, renewable) in enumerate(COMPONENTS, start=1):
+        payload = {"material": material, "mass_kg": mass, "critical": critical, "renewable": renewable}
+        facts.append(make_fact("Component", f"component:{number}", payload))
+    return facts + [make_fact("PcfStage", f"stage:{name}", {"kg_co2e": kg}) for name, kg in STAGES.items()]
+
+
+def compiled(facts: list[Fact], *, law_date: date = LAW_DATE) -> Compiled:
+    source = read_rules("battery_core")
+    refs = [FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in facts]
+    identity = Identity(
+        tenant_id=UUID(int=1),
+        passport_id=UUID(int=2),
+        battery_product_id=UUID(int=3),
+        rule_package_version_id=UUID(int=4),
+        dsl_sha256=sha256(source.encode()),
+        tests_sha256=sha256(b""),
+        signing_key_id=KEY_ID,
+        law_date=law_date,
+        issued_at=datetime(2028, 8, 20, 12, tzinfo=UTC),
+    )
+    return compile_passport(seal(UUID(int=5), refs), facts, load(source), identity, disclosure_seed=bytes(32))
+
+
+def registry() -> KeyRegistry:
+    return KeyRegistry({KEY_ID: RegisteredKey(SIGNER.public_key, KeyStatus.ACTIVE)})
+
+
+def bundle_parts(facts: list[Fact] | None = None, *, law_date: date = LAW_DATE) -> dict[str, bytes]:
+    """Everything a bundle can have."""
+    held = some_facts() if facts is None else facts
+    made = compiled(held, law_date=law_date)
+    hashed = receipt_hash(made.receipt)
+    signature = sign_receipt_hash(SIGNER, registry(), hashed, key_id=KEY_ID)
+    text = qr_text(
+        passport_version_id=made.receipt.passport_version_id,
+        payload_hash=made.receipt.payload_hash,
+        proof_root_hash=made.receipt.proof_root_hash,
+        receipt_hash=hashed,
+    )
+    listed = [
+        {"fact_type": each.fact_type, "fact_key": each.fact_key, "payload": dict(each.payload)}
+        for each in held
+    ]
+    return {
+        bundle.RECEIPT: signed_receipt_bytes(made.receipt, signature),
+        bundle.PAYLOAD: made.payload,
+        bundle.PROOF: made.proof,
+        bundle.VIEW: canonical_json.encode(disclosure.view(made.disclosure, "public")),
+        bundle.FACTS: canonical_json.encode(listed),
+        bundle.QR_TEXT: text.encode(),
+    }
+
+
+def write_keys(folder: Path, **changes: object) -> Path:
+    """A registry file with the test key."""
+    entry = {
+        "key_id": KEY_ID, "public_key": b64encode(SIGNER.public_key).decode(), "status": "ACTIVE",
+    } | changes  # fmt: skip
+    file = folder / "keys.json"
+    file.write_text(json.dumps({"keys": [entry]}))
+    return file
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A bundle on disk."""
+
+    path: Path
+
+    @staticmethod
+    def of(path: Path, parts: Mapping[str, bytes]) -> "Folder":
+        path.mkdir(exist_ok=True)
+        for name, data in parts.items():
+            (path / name).write_bytes(data)
+        return Folder(path)

@@ -1,0 +1,89 @@
+import json
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpc_worker.core import canonical_json, proof
+from bpc_worker.core.proof import ProofBuilder
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0", max_codepoint=0xFFFF))
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | texts,
+    lambda inner: st.lists(inner) | st.dictionaries(texts, inner),
+    max_leaves=20,
+)
+
+
+def a_proof() -> ProofBuilder:
+    builder = ProofBuilder()
+    one = builder.add(proof.CONST, {"value": 1})
+    two = builder.add(proof.OP, {"op": "+", "result": 2}, (one, one))
+    builder.fields["b"] = builder.add(proof.OP, {"op": "field", "params": {"path": "b"}, "result": 2}, (two,))
+    builder.fields["a"] = builder.add(proof.OP, {"op": "field", "params": {"path": "a"}, "result": 1}, (one,))
+    return builder
+
+
+@given(data=st.dictionaries(texts, json_values))
+def test_the_data_of_a_step_is_canonical_json(data: dict[str, object]) -> None:
+    assert proof.data_bytes(data) == canonical_json.encode(data)
+
+
+def test_a_hash_covers_type_data_number_and_the_hashes_of_the_children() -> None:
+    children = [sha256(b"a").hexdigest(), sha256(b"b").hexdigest()]
+    document = {"children_hashes": children, "data": {"x": "ü"}, "id": 7, "type": "OP"}
+
+    found = proof.node_hash(7, "OP", proof.data_bytes({"x": "ü"}), children)
+
+    assert found == sha256(canonical_json.encode(document)).hexdigest()
+
+
+def test_a_proof_is_canonical_and_its_root_has_the_fields_by_path() -> None:
+    data, root_hash = a_proof().finish()
+    document = json.loads(data)
+
+    assert canonical_json.encode(document) == data
+    assert document["proof_version"] == "BPC-PROOF-1"
+    assert document["root_hash"] == root_hash == document["nodes"][-1]["hash"]
+    assert document["field_index"] == {"a": 3, "b": 2}
+    assert document["nodes"][-1]["children"] == [3, 2]
+    assert document["nodes"][-1]["data"] == {"op": "passport", "result": 2}
+
+
+def test_every_hash_can_be_made_again_from_the_document() -> None:
+    document = json.loads(a_proof().finish()[0])
+    hashes: list[str] = []
+    for number, node in enumerate(document["nodes"]):
+        below = [hashes[child] for child in node["children"]]
+        assert node["id"] == number
+        assert all(child < number for child in node["children"])
+        hashes.append(proof.node_hash(number, node["type"], canonical_json.encode(node["data"]), below))
+        assert node["hash"] == hashes[-1]
+
+
+def test_equal_steps_are_one() -> None:
+    builder = a_proof()
+    size, written = builder.size, builder.written
+
+    again = builder.add(proof.CONST, {"value": 1})
+
+    assert (again, builder.size) == (0, size)
+    assert builder.written == written + len(b'{"value":1}')
+
+
+def test_finishing_twice_gives_the_same_proof() -> None:
+    builder = a_proof()
+
+    assert builder.finish() == builder.finish()
+
+
+def test_a_proof_of_no_fields_has_a_root() -> None:
+    document = json.loads(ProofBuilder().finish()[0])
+
+    assert (len(document["nodes"]), document["field_index"]) == (1, {})
+
+
+@pytest.mark.parametrize("kind", ["CONST", "FACT_GET", "FIELD_REF", "OP", "ASSERT", "COMPLIANCE_EMIT"])
+def test_the_types_of_steps(kind: str) -> None:
+    assert kind in proof.NODE_TYPES
