@@ -11,6 +11,7 @@ from bpc_worker import __version__, cli_passport, cli_rules
 from bpc_worker.cli_parts import (
     EXIT_FAILED,
     EXIT_USAGE,
+    Group,
     database_url,
     explained,
     fail,
@@ -27,7 +28,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no
 """
 
 
-@click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bpc-worker")
 def main() -> None:
     """Signed battery passports from suppliers' documents, as background jobs that are never lost."""

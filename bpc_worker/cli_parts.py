@@ -15,6 +15,19 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
 EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_UNREACHABLE = 1, 2, 3, 69
 
 
+class Command(click.Command):
+    r"""Keeps the lines of an example: click wants the character, and a raw docstring has `\b` in two."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.help = (self.help or "").replace("\\b", "\b")
+        super().format_help_text(ctx, formatter)
+
+
+class Group(click.Group):
+    command_class = Command
+    group_class = type  # groups inside it are like it
+
+
 def fail(code: int, *lines: str) -> NoReturn:
     for line in lines:
         click.echo(f"bpc-worker: {line}", err=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker.cli_parts import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, fail, printable
+from bpc_worker.cli_parts import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, Group, fail, printable
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.bundle import BundleError, Verified
@@ -20,7 +20,7 @@ _STDOUT = "-"
 _MAX_FACTS_BYTES = 64 * 1024 * 1024
 
 
-@click.group(epilog=_BUNDLE)
+@click.group(cls=Group, epilog=_BUNDLE)
 def passport() -> None:
     """Passports: check and explain a bundle. No database is needed."""
 
@@ -67,6 +67,7 @@ def _valid(bundle: Path, verified: "Verified", absent: list[str], *, as_json: bo
             "law_date": receipt.law_date.isoformat(),
             "checks": checks,
             "absent": absent,
+            "unchecked": [*verified.unchecked],
         }
         click.echo(json.dumps(about))
         return
@@ -75,6 +76,8 @@ def _valid(bundle: Path, verified: "Verified", absent: list[str], *, as_json: bo
     click.echo(f"valid: passport {receipt.passport_id}, version {receipt.passport_version_id}")
     if absent:
         click.echo(f"not in the bundle, so not checked: {', '.join(absent)}", err=True)
+    if verified.unchecked:
+        click.echo(f"in the bundle, but not signed: {', '.join(verified.unchecked)}", err=True)
 
 
 def _not_valid(bundle: Path, error: "BundleError", *, as_json: bool) -> NoReturn:
@@ -206,7 +209,7 @@ def _registry(keys_file: Path | None) -> "KeyRegistry":
         fail(EXIT_USAGE, f"--keys {error}")
 
 
-@click.group()
+@click.group(cls=Group)
 def keys() -> None:
     """Keys: what passports are signed with. No database is needed."""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker.cli_parts import EXIT_FAILED, EXIT_USAGE, fail, printable
+from bpc_worker.cli_parts import EXIT_FAILED, EXIT_USAGE, Group, fail, printable
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.rules.source import RuleError
@@ -17,7 +17,7 @@ _FILE = "FILE is a rule text, - for standard input, or the name of a shipped mod
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}
 
 
-@click.group(epilog=_FILE)
+@click.group(cls=Group, epilog=_FILE)
 def rules() -> None:
     """Rules: how the fields of a passport come about. No database is needed."""
 

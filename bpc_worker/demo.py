@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
 def play(url: str) -> int:
     """Queue the jobs, run a worker beside, show what happens; 0 when all of them succeeded."""
-    console = Console(stderr=False)
+    console = Console(soft_wrap=True)
     with psycopg.connect(url, autocommit=True) as connection:
         job_ids = _queue(connection)
         console.print(f"[bold]{len(job_ids)} RUN_COMMAND jobs queued[/]; starting a worker (bpc-worker run)")

@@ -6,10 +6,12 @@ from datetime import date, datetime
 from uuid import UUID
 
 from bpc_worker.core import canonical_json, disclosure
+from bpc_worker.core.canonical_json import JsonValue
+from bpc_worker.core.derivation import Prover
 from bpc_worker.core.forms import uuid_text
 from bpc_worker.core.hashing import sha256
 from bpc_worker.core.receipt import Receipt, passport_version_id
-from bpc_worker.core.rules.evaluate import Evaluated, Evaluator
+from bpc_worker.core.rules.evaluate import Statement
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.source import Limits
 from bpc_worker.core.rules.typed import TypedModule
@@ -18,6 +20,8 @@ from bpc_worker.core.snapshot import SealedSnapshot
 
 COMPILER_BUILD_ID = "bpc-core-1"  # names the semantics: bumped only when a golden vector changes
 PASSPORT_SCHEMA = "BPC-PASSPORT-1"
+
+_NAMED_AT_MOST = 5
 
 
 class CompileError(Exception):
@@ -31,6 +35,8 @@ class CompileError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
+    """The most bytes that may come out."""
+
     payload: int = 131_072
     proof: int = 262_144
 
@@ -81,27 +87,79 @@ def compile_passport(
     limits: Limits | None = None,
     sizes: Sizes | None = None,
 ) -> Compiled:
-    """The passport's bytes: the same for the same inputs, on any machine, any day."""
+    """The passport's bytes: the same for the same inputs, on any machine. RuleError or CompileError."""
     if identity.compiler_build_id != COMPILER_BUILD_ID:
-        known = f"this release knows {COMPILER_BUILD_ID}"
-        raise CompileError("REPLAY_MISMATCH", f"unknown compiler build {identity.compiler_build_id}: {known}")
+        unknown = f"unknown compiler build {identity.compiler_build_id}"
+        raise CompileError("VALIDATION_ERROR", f"{unknown}; this release is {COMPILER_BUILD_ID}")
     held = tuple(facts)
-    _check_facts(snapshot, held)
-    evaluator = Evaluator(rules, FactSet(held), identity.law_date, limits)
-    evaluated = evaluator.run()
-    proof, root = evaluator.proof.finish()
-    payload = payload_bytes(identity, evaluated)
+    _check_inputs(snapshot, held, rules)
+    prover = Prover(rules, FactSet(held), identity.law_date, limits)
+    evaluated = prover.run()
+    proof, root = prover.proof.finish()
+    fields = {path: _json(published(value)) for path, value in evaluated.fields.items()}
+    payload = payload_bytes(identity, fields, evaluated.statements)
     bounds = sizes or Sizes()
     _check_size("PAYLOAD_TOO_LARGE", "payload", len(payload), bounds.payload)
     _check_size("PROOF_TOO_LARGE", "proof", len(proof), bounds.proof)
     tree = disclosure.tree(
-        (
-            disclosure.Field(path, frozenset(rules.fields[path].audiences), _json(published(value)))
-            for path, value in evaluated.fields.items()
-        ),
+        [
+            disclosure.Field(path, frozenset(rules.fields[path].audiences), value)
+            for path, value in fields.items()
+        ],
         disclosure_seed,
     )
-    receipt = Receipt(
+    receipt = _receipt(snapshot, identity, payload, root, tree.root)
+    return Compiled(payload=payload, proof=proof, disclosure=tree, receipt=receipt)
+
+
+def payload_bytes(identity: Identity, fields: Mapping[str, object], statements: Iterable[Statement]) -> bytes:
+    """BPC-PASSPORT-1, of fields as they are published and statements in order of emission."""
+    return canonical_json.encode(
+        {
+            "schema": PASSPORT_SCHEMA,
+            "passport_id": uuid_text(identity.passport_id),
+            "battery_product_id": uuid_text(identity.battery_product_id),
+            "fields": nested(fields),
+            "compliance": [
+                {"code": each.code, "holds": each.holds, "message": each.message} for each in statements
+            ],
+        }
+    )
+
+
+def nested(fields: Mapping[str, object]) -> dict[str, object]:
+    """`a.b` becomes {"a": {"b": …}}. No field lies inside another: whoever made the paths has seen to it."""
+    root: dict[str, object] = {}
+    for path, value in fields.items():
+        *parents, leaf = path.split(".")
+        place = root
+        for parent in parents:
+            inner = place.setdefault(parent, {})
+            if not isinstance(inner, dict):
+                raise CompileError("RULE_TYPE_ERROR", f"the field {path} lies inside another one")
+            place = inner
+        place[leaf] = value
+    return root
+
+
+def _check_inputs(snapshot: SealedSnapshot, facts: tuple[Fact, ...], rules: TypedModule) -> None:
+    if not rules.fields:
+        raise CompileError("RULE_TYPE_ERROR", "the rules have no field, and a passport has at least one")
+    named = {(ref.fact_type, ref.fact_key): ref.payload_hash.hex() for ref in snapshot.facts}
+    given = {(fact.fact_type, fact.fact_key): fact.payload_hash for fact in facts}
+    if named != given or len(given) != len(facts):
+        differing = sorted({f"{kind} {key}" for (kind, key), _ in named.items() ^ given.items()})
+        shown = ", ".join(differing[:_NAMED_AT_MOST]) or "some are there twice"
+        raise CompileError("SNAPSHOT_NOT_READY", f"the facts are not the snapshot's: {shown}")
+
+
+def _check_size(code: str, what: str, found: int, limit: int) -> None:
+    if found > limit:
+        raise CompileError(code, f"the {what} has {found} bytes, the limit is {limit}")
+
+
+def _receipt(snapshot: SealedSnapshot, identity: Identity, payload: bytes, root: str, tree: bytes) -> Receipt:
+    return Receipt(
         issued_at=identity.issued_at,
         tenant_id=identity.tenant_id,
         passport_version_id=version_id(identity, snapshot),
@@ -115,58 +173,11 @@ def compile_passport(
         compiler_build_id=identity.compiler_build_id,
         payload_hash=sha256(payload),
         proof_root_hash=bytes.fromhex(root),
-        disclosure_root=tree.root,
+        disclosure_root=tree,
         signing_key_id=identity.signing_key_id,
         law_date=identity.law_date,
     )
-    return Compiled(payload=payload, proof=proof, disclosure=tree, receipt=receipt)
 
 
-def _check_facts(snapshot: SealedSnapshot, facts: tuple[Fact, ...]) -> None:
-    named = {(ref.fact_type, ref.fact_key): ref.payload_hash.hex() for ref in snapshot.facts}
-    given = {(fact.fact_type, fact.fact_key): fact.payload_hash for fact in facts}
-    if named != given or len(given) != len(facts):
-        differing = sorted(f"{kind} {key}" for (kind, key), _ in set(named.items()) ^ set(given.items()))
-        raise CompileError(
-            "SNAPSHOT_NOT_READY", f"the facts are not the snapshot's: {', '.join(differing[:5])}"
-        )
-
-
-def _check_size(code: str, what: str, found: int, limit: int) -> None:
-    if found > limit:
-        raise CompileError(code, f"the {what} has {found} bytes, the limit is {limit}")
-
-
-def payload_bytes(identity: Identity, evaluated: Evaluated) -> bytes:
-    """BPC-PASSPORT-1."""
-    return canonical_json.encode(
-        {
-            "schema": PASSPORT_SCHEMA,
-            "passport_id": uuid_text(identity.passport_id),
-            "battery_product_id": uuid_text(identity.battery_product_id),
-            "fields": nested({path: published(value) for path, value in evaluated.fields.items()}),
-            "compliance": [
-                {"code": each.code, "holds": each.holds, "message": each.message}
-                for each in evaluated.statements
-            ],
-        }
-    )
-
-
-def nested(fields: Mapping[str, object]) -> dict[str, object]:
-    """`a.b` becomes {"a": {"b": …}}; no path lies inside another, which the rules' check has seen to."""
-    root: dict[str, object] = {}
-    for path, value in fields.items():
-        *parents, leaf = path.split(".")
-        place = root
-        for parent in parents:
-            inner = place.setdefault(parent, {})
-            if not isinstance(inner, dict):
-                raise CompileError("RULE_TYPE_ERROR", f"'{path}' lies inside another field")
-            place = inner
-        place[leaf] = value
-    return root
-
-
-def _json(value: object) -> canonical_json.JsonValue:
+def _json(value: object) -> JsonValue:
     return canonical_json.decode(canonical_json.encode(value))

@@ -1,42 +1,55 @@
 """How a field got its value: from the published number down to the facts and where they stand."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bpc_worker.core import proof
 from bpc_worker.core.verify import VerifiedProof
 
 Sources = Mapping[tuple[str, str], Sequence[str]]  # (fact type, fact key) -> pointers into documents
 
-_LONGEST_VALUE = 80
+_LONGEST = 80
+_MOST_POINTERS = 20
+_HASH_SHOWN = 12
 
 
 def explain(proved: VerifiedProof, path: str, sources: Sources | None = None) -> list[str]:
     """One line per step, indented under what it gives; a step told already is named, not repeated."""
     if path not in proved.fields:
-        known = ", ".join(sorted(proved.fields))
-        raise KeyError(f"no field {path}; there are {known}")
+        raise LookupError(f"no field {path}; there are {', '.join(sorted(proved.fields))}")
     lines: list[str] = []
     told: set[int] = set()
-    waiting = [(proved.fields[path].node, 0)]
+    waiting = [(proved.fields[path].node, 0, "")]
     while waiting:
-        number, depth = waiting.pop()
+        number, depth, note = waiting.pop()
         node = proved.nodes[number]
-        indent = "  " * depth
+        line = f"{'  ' * depth}{_line(node)}{note}"
         children = _children(node)
         if number in told and children:
-            lines.append(f"{indent}{_line(node)}  (see above)")
+            lines.append(f"{line}  (see above)")
             continue
         told.add(number)
-        lines.append(f"{indent}{_line(node)}")
-        lines += [f"{indent}  from {pointer}" for pointer in _pointers(node, sources or {})]
-        waiting += [(child, depth + 1) for child in reversed(children)]
+        lines.append(line)
+        lines += [f"{'  ' * depth}  from {pointer}" for pointer in _pointers(node, sources or {})]
+        notes = _notes(node, [proved.nodes[child] for child in children])
+        waiting += [
+            (child, depth + 1, said) for child, said in reversed(list(zip(children, notes, strict=True)))
+        ]
     return lines
 
 
 def _children(node: Mapping[str, object]) -> list[int]:
+    """Each once: a field whose value is a statement rests on it twice."""
     below = node["children"]
-    return [child for child in below if isinstance(child, int)] if isinstance(below, list) else []
+    listed = below if isinstance(below, list) else []
+    return list(dict.fromkeys(child for child in listed if isinstance(child, int)))
+
+
+def _notes(node: Mapping[str, object], below: Sequence[Mapping[str, object]]) -> list[str]:
+    """What a field rests on, beside its value and what was stated, was computed for it in vain."""
+    statements = {proof.ASSERT, proof.COMPLIANCE_EMIT}
+    spare = ["" if each["type"] in statements else "  (computed, not used)" for each in below[1:]]
+    return ["", *spare] if _data(node).get("op") == "field" else [""] * len(below)
 
 
 def _data(node: Mapping[str, object]) -> Mapping[str, object]:
@@ -44,11 +57,22 @@ def _data(node: Mapping[str, object]) -> Mapping[str, object]:
     return data if isinstance(data, dict) else {}
 
 
-def _pointers(node: Mapping[str, object], sources: Sources) -> Sequence[str]:
+def _pointers(node: Mapping[str, object], sources: Sources) -> list[str]:
     data = _data(node)
-    if node["type"] != proof.FACT_GET or "fact_key" not in data:
-        return ()
-    return sources.get((str(data["fact_type"]), str(data["fact_key"])), ())
+    if node["type"] != proof.FACT_GET:
+        return []
+    if "prefix" not in data:
+        found = sources.get((str(data["fact_type"]), str(data["fact_key"])), ())
+    else:
+        found = list(_by_prefix(str(data["fact_type"]), str(data["prefix"]), sources))
+    shown = [_one_line(pointer) for pointer in found[:_MOST_POINTERS]]
+    return shown if len(found) <= _MOST_POINTERS else [*shown, f"{len(found) - _MOST_POINTERS} more places"]
+
+
+def _by_prefix(fact_type: str, prefix: str, sources: Sources) -> Iterator[str]:
+    for (kind, key), pointers in sorted(sources.items()):
+        if kind == fact_type and key.startswith(prefix):
+            yield from pointers
 
 
 def _line(node: Mapping[str, object]) -> str:
@@ -56,23 +80,27 @@ def _line(node: Mapping[str, object]) -> str:
     match node["type"]:
         case proof.CONST:
             name = f"table {data['table']}" if "table" in data else "constant"
-            name = "law date" if data.get("law_date") else name
+            name = "law date" if "law_date" in data else name
             return f"{name} {_shown(data['value'])}"
-        case proof.FACT_GET if "prefix" in data:
-            listed = f"list {str(data['list'])[:12]}…"
-            return f"{data['count']} facts {data['fact_type']} {data['prefix']}… ({listed})"
         case proof.FACT_GET:
-            found = data["payload_hash"]
-            state = "absent" if found is None else f"sha256 {str(found)[:12]}…"
-            return f"fact {data['fact_type']} {data['fact_key']} ({state})"
+            return _fact(data)
         case proof.FIELD_REF:
             return f"field {data['path']} = {_shown(data['result'])}"
         case proof.ASSERT:
-            return f"assert {data['code']}: {data['message']}"
+            return f"assert {_text(data['code'])}: {_text(data['message'])}"
         case proof.COMPLIANCE_EMIT:
-            return f"compliance {data['code']} = {_shown(data['result'])}: {data['message']}"
+            return f"compliance {_text(data['code'])} = {_shown(data['result'])}: {_text(data['message'])}"
         case _:
             return _operation(data)
+
+
+def _fact(data: Mapping[str, object]) -> str:
+    fact_type = _text(data["fact_type"])
+    if "prefix" in data:
+        return f"{data['count']} facts {fact_type} {_text(data['prefix'])}… (list {_hash(data['list'])})"
+    found = data["payload_hash"]
+    state = "absent" if found is None else f"sha256 {_hash(found)}"
+    return f"fact {fact_type} {_text(data['fact_key'])} ({state})"
 
 
 def _operation(data: Mapping[str, object]) -> str:
@@ -80,10 +108,10 @@ def _operation(data: Mapping[str, object]) -> str:
     given = params if isinstance(params, dict) else {}
     if data["op"] == "field":
         cites = given.get("cites")
-        cited = f"  [{'; '.join(map(str, cites))}]" if isinstance(cites, list) else ""
+        cited = f"  [{'; '.join(map(_text, cites))}]" if isinstance(cites, list) else ""
         return f"{given['path']} = {_shown(data['result'])}{cited}"
     shown = ", ".join(
-        f"{key} {_shown(value)}"
+        f"{key} {_shown(' '.join(value.split()) if key == 'lambda' else value)}"
         for key, value in given.items()
         if key not in {"takes", "uses"} and value != ""
     )
@@ -93,17 +121,33 @@ def _operation(data: Mapping[str, object]) -> str:
 def _shown(form: object) -> str:
     match form:
         case {"dec": text} | {"date": text} | {"int": text}:
-            return str(text)
+            return _text(text)
         case {"qty": text, "unit": unit}:
-            return f"{text} {unit}"
+            return f"{_text(text)} {unit}"
         case {"json": inner}:
             return _shown(inner)
         case {"empty": kind, "reason": reason}:
-            return f"{kind} ({reason})"
+            return f"{kind} ({_text(reason)})"
         case {"fact": [fact_type, fact_key, _]}:
-            return f"fact {fact_type} {fact_key}"
+            return f"fact {_text(fact_type)} {_text(fact_key)}"
         case {"count": count, "list": hashed}:
-            return f"list of {count} ({str(hashed)[:12]}…)"
+            return f"list of {count} ({_hash(hashed)})"
+        case {"map": inner}:
+            return _text(json.dumps(inner, ensure_ascii=False))
         case _:
-            text = form if isinstance(form, str) else json.dumps(form, ensure_ascii=False)
-            return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+            return _text(form if isinstance(form, str) else json.dumps(form, ensure_ascii=False))
+
+
+def _hash(hashed: object) -> str:
+    return f"{str(hashed)[:_HASH_SHOWN]}…"
+
+
+def _text(text: object) -> str:
+    """On one line, and not too long."""
+    shown = _one_line(str(text))
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+
+
+def _one_line(text: str) -> str:
+    """What would break the line, or move a terminal's cursor, is shown by its number."""
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)

@@ -1,14 +1,22 @@
 """BPC-REPLAY-1: make a passport again from its inputs, and say whether and where it differs."""
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 
 from bpc_worker.core import signing
-from bpc_worker.core.compile import Compiled, Identity, compile_passport
+from bpc_worker.core.compile import (
+    COMPILER_BUILD_ID,
+    Compiled,
+    CompileError,
+    Identity,
+    Sizes,
+    compile_passport,
+)
 from bpc_worker.core.hashing import sha256
-from bpc_worker.core.receipt import SignedReceipt, receipt_hash
+from bpc_worker.core.receipt import Receipt, SignedReceipt, receipt_hash
+from bpc_worker.core.rules.source import Limits, RuleError
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
-from bpc_worker.core.snapshot import open_snapshot
+from bpc_worker.core.snapshot import SnapshotError, open_snapshot
 
 
 class ReplayMismatchError(Exception):
@@ -20,22 +28,69 @@ class ReplayMismatchError(Exception):
         self.message = message
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What was kept of a passport version, and what it was made from."""
+
+    signed: SignedReceipt
+    payload: bytes
+    proof: bytes
+    snapshot: bytes
+    facts: tuple[Fact, ...]
+    rules: TypedModule
+    disclosure_seed: bytes
+
+
 def replay(
-    signed: SignedReceipt,
-    *,
-    snapshot_bytes: bytes,
-    facts: Iterable[Fact],
-    rules: TypedModule,
-    payload: bytes,
+    stored: Stored,
     registry: signing.KeyRegistry,
-    disclosure_seed: bytes,
+    *,
+    limits: Limits | None = None,
+    sizes: Sizes | None = None,
 ) -> Compiled:
     """The passport, made again; ReplayMismatchError at the first part that differs."""
-    receipt = signed.receipt
-    _same("snapshot", sha256(snapshot_bytes), receipt.snapshot_hash)
-    _same("rules", sha256(rules.source.encode()), receipt.dsl_sha256)
-    snapshot = open_snapshot(snapshot_bytes, receipt.snapshot_hash)
-    identity = Identity(
+    receipt = stored.signed.receipt
+    if receipt.compiler_build_id != COMPILER_BUILD_ID:
+        known = f"this release knows {COMPILER_BUILD_ID}; the changelog says which release knows others"
+        raise ReplayMismatchError("build", f"made by {receipt.compiler_build_id}: {known}")
+    _same("snapshot", sha256(stored.snapshot), receipt.snapshot_hash)
+    _same("rules", sha256(stored.rules.source.encode()), receipt.dsl_sha256)
+    made = _made(stored, limits, sizes)
+    _same("payload", sha256(stored.payload), sha256(made.payload))
+    _same("payload", receipt.payload_hash, made.receipt.payload_hash)
+    _same("proof", sha256(stored.proof), sha256(made.proof))
+    _same("proof", receipt.proof_root_hash, made.receipt.proof_root_hash)
+    _same("disclosure", receipt.disclosure_root, made.receipt.disclosure_root)
+    _same("receipt", receipt_hash(receipt), receipt_hash(made.receipt))
+    try:
+        signing.verify(registry, receipt.signing_key_id, receipt_hash(receipt), stored.signed.signature)
+    except signing.SignatureError as error:
+        raise ReplayMismatchError("signature", str(error)) from error
+    return made
+
+
+def _made(stored: Stored, limits: Limits | None, sizes: Sizes | None) -> Compiled:
+    try:
+        return compile_passport(
+            open_snapshot(stored.snapshot, stored.signed.receipt.snapshot_hash),
+            stored.facts,
+            stored.rules,
+            _identity(stored.signed.receipt),
+            disclosure_seed=stored.disclosure_seed,
+            limits=limits,
+            sizes=sizes,
+        )
+    except SnapshotError as error:
+        raise ReplayMismatchError("snapshot", str(error)) from error
+    except RuleError as error:
+        raise ReplayMismatchError("rules", str(error)) from error
+    except CompileError as error:
+        what = "facts" if error.code == "SNAPSHOT_NOT_READY" else "rules"
+        raise ReplayMismatchError(what, str(error)) from error
+
+
+def _identity(receipt: Receipt) -> Identity:
+    return Identity(
         tenant_id=receipt.tenant_id,
         passport_id=receipt.passport_id,
         battery_product_id=receipt.battery_product_id,
@@ -47,17 +102,6 @@ def replay(
         issued_at=receipt.issued_at,
         compiler_build_id=receipt.compiler_build_id,
     )
-    made = compile_passport(snapshot, facts, rules, identity, disclosure_seed=disclosure_seed)
-    _same("payload", sha256(payload), sha256(made.payload))
-    _same("payload", receipt.payload_hash, made.receipt.payload_hash)
-    _same("proof", receipt.proof_root_hash, made.receipt.proof_root_hash)
-    _same("disclosure", receipt.disclosure_root, made.receipt.disclosure_root)
-    _same("receipt", receipt_hash(receipt), receipt_hash(made.receipt))
-    try:
-        signing.verify(registry, receipt.signing_key_id, receipt_hash(receipt), signed.signature)
-    except signing.SignatureError as error:
-        raise ReplayMismatchError("signature", str(error)) from error
-    return made
 
 
 def _same(what: str, stored: bytes, made: bytes) -> None:

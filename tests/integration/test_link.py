@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from bpc_worker.adapters.postgres.link import Dsn, Link
+from bpc_worker.adapters.postgres_server import Server
 from bpc_worker.jobs.errors import (
     Code,
     JobError,
@@ -22,6 +23,7 @@ from bpc_worker.jobs.errors import (
     SchemaMismatch,
     Unavailable,
 )
+from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.outages import through
 from tests.support.tcp_proxy import TcpProxy
@@ -31,6 +33,13 @@ LATE = 0.5  # how much later than its limit a call may come back
 ABANDONED = 50
 
 ME = b"SELECT pg_backend_pid() AS pid"
+
+
+@pytest.fixture(scope="module")
+def db(server: Server) -> Iterator[Database]:
+    """One for all: what these tests leave in it disturbs none of them."""
+    with databases.database(server) as database:
+        yield database
 
 
 @pytest.fixture

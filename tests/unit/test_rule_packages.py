@@ -130,10 +130,10 @@ def test_its_passports_verify_at_both_levels(with_facts: bool, law_date: date) -
 
 def test_its_tests_notice_what_is_wrong_with_it() -> None:
     """A sample, evenly spread; `python -m tests.mutation.mutate_rules` tries all."""
-    found = mutate_rules.run(SOURCE, mutate_rules.expected_audiences(mutate_rules.SHIPPED), sample=90)
+    found = mutate_rules.run(SOURCE, mutate_rules.expected_audiences(mutate_rules.SHIPPED), sample=60)
 
     assert [mutate_rules.shown(SOURCE, each) for each in found.survivors] == []
-    assert found.killed > 60
+    assert found.killed > 40
 
 
 def test_every_excluded_mutant_exists() -> None:

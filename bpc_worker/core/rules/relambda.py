@@ -1,92 +1,103 @@
 """A lambda out of a proof, from its text: checked and run again, on values that the verifier has."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
 
 from bpc_worker.core.rules import syntax, typed
 from bpc_worker.core.rules.arguments import Arguments
-from bpc_worker.core.rules.evaluate import NO_NODE, Call, Evaluator, Ref
+from bpc_worker.core.rules.evaluate import Call, Evaluator
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.lists import check_lambda
 from bpc_worker.core.rules.parser import parse_lambda
 from bpc_worker.core.rules.scope import FieldShape, Scope, Warnings, World
 from bpc_worker.core.rules.source import NOWHERE, Limits, RuleError
+from bpc_worker.core.rules.trace import NO_NODE, Meter, Ref, lambda_params
 from bpc_worker.core.rules.type_text import type_from_text
 from bpc_worker.core.rules.typecheck import check
-from bpc_worker.core.rules.types import Type
+from bpc_worker.core.rules.types import BOOL, Type
 from bpc_worker.core.rules.values import Value
 
-_WRAPPED = "f({})"
+FIELD, TABLE, LAW_DATE = "field ", "table ", "lawDate"
+PARAMETERS = MappingProxyType({"map": 1, "filter": 1, "fold": 2})
+
+Named = tuple[tuple[str, Type], ...]
 
 
-def callable_from(
-    params: Mapping[str, object], captured: Sequence[Value], limits: Limits
-) -> Callable[..., Value]:
-    """The lambda of an aggregate's step, ready to be called with values. RuleError when it makes no sense."""
-    text, takes, uses = str(params.get("lambda")), _named(params, "takes"), _named(params, "uses")
-    if len(uses) != len(captured):
-        raise RuleError("RULE_TYPE_ERROR", "the lambda names other values than it has")
-    given = {name: (kind, value) for (name, kind), value in zip(uses, captured, strict=True)}
-    scope = _scope(text, {name: kind for name, (kind, _) in given.items()})
-    call = syntax.Call("lambda", (), NOWHERE, NOWHERE)
-    function = check_lambda(
-        parse_lambda(text, limits), tuple(kind for _, kind in takes), Arguments(call, scope, check)
-    )
-    return _ready(function, given, limits)
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A lambda that is of the language, and is what its step says of it; none for a sum."""
+
+    lambda_: typed.LambdaNode | None = None
+    takes: Named = ()
+    uses: Named = ()
 
 
-def _named(params: Mapping[str, object], key: str) -> list[tuple[str, Type]]:
-    listed = params.get(key)
-    if not isinstance(listed, list):
-        raise RuleError("RULE_TYPE_ERROR", f"the lambda's '{key}' is no list")
+def rebuilt(aggregate: str, params: Mapping[str, object], limits: Limits) -> Rebuilt:
+    """The lambda of a map, filter or fold; RuleError when text, parameters and types do not fit."""
+    text, takes, uses = params["lambda"], _named(params, "takes"), _named(params, "uses")
+    written = parse_lambda(str(text), limits)
+    if not len(written.parameters) == len(takes) == PARAMETERS[aggregate]:
+        raise RuleError(
+            "RULE_TYPE_ERROR", f"the lambda of a {aggregate} takes {PARAMETERS[aggregate]} values"
+        )
+    wanted = {"filter": BOOL, "fold": takes[0][1]}.get(aggregate)
+    call = Arguments(syntax.Call(aggregate, (), NOWHERE, NOWHERE), _scope(str(text), uses, limits), check)
+    function = check_lambda(written, tuple(kind for _, kind in takes), call, wanted)
+    if lambda_params(function) != dict(params):
+        raise RuleError("RULE_TYPE_ERROR", "the lambda takes or uses other values than its step says")
+    return Rebuilt(function, takes, uses)
+
+
+def ready(found: Rebuilt, captured: Sequence[Value], limits: Limits, meter: Meter) -> Call:
+    """The lambda, to be called with values; `captured` in the order of its uses."""
+    given = dict(zip([name for name, _ in found.uses], captured, strict=True))
+    rows = {name.removeprefix(TABLE): value for name, value in given.items() if name.startswith(TABLE)}
+    tables = {name: table for name, table in rows.items() if isinstance(table, Mapping)}
+    law_date = given.get(LAW_DATE)
+    evaluator = _Alone(tables, law_date if isinstance(law_date, date) else None, limits, meter)
+    for name, value in given.items():
+        if name.startswith(FIELD):
+            evaluator.provide(name.removeprefix(FIELD), value)
+    return Call(evaluator, found.lambda_, {name: Ref(given[name], NO_NODE) for name in given}, NOWHERE)
+
+
+class _Alone(Evaluator):
+    """Evaluates a lambda without its module; what it does counts among all that is done for the proof."""
+
+    def __init__(
+        self, tables: Mapping[str, Mapping[str, Value]], law_date: date | None, limits: Limits, meter: Meter
+    ) -> None:
+        module = typed.TypedModule(
+            source="", fields={}, order=(), tables=tables, table_types={}, tests=(), warnings=()
+        )
+        super().__init__(module, FactSet([]), law_date, limits, prove=False)
+        self._meter = meter
+
+
+def _named(params: Mapping[str, object], key: str) -> Named:
+    listed = params[key]
     found = []
-    for entry in listed:
+    for entry in listed if isinstance(listed, list) else [None]:
         match entry:
             case [str(name), str(kind)]:
                 found.append((name, type_from_text(kind)))
             case _:
                 raise RuleError("RULE_TYPE_ERROR", f"the lambda's '{key}' is no list of names and types")
-    return found
+    return tuple(found)
 
 
-def _split(given: Mapping[str, Type], word: str) -> dict[str, Type]:
-    return {
-        name.removeprefix(f"{word} "): kind for name, kind in given.items() if name.startswith(f"{word} ")
-    }
-
-
-def _scope(text: str, given: Mapping[str, Type]) -> Scope:
+def _scope(text: str, uses: Named, limits: Limits) -> Scope:
     world = World(
-        source=_WRAPPED.format(text),
-        fields={path: FieldShape(kind, may_be_empty=False) for path, kind in _split(given, "field").items()},
-        tables=_split(given, "table"),
+        source=f"f({text})",  # as parse_lambda reads it: places count from there
+        fields={path: FieldShape(kind, may_be_empty=False) for path, kind in _kept(uses, FIELD)},
+        tables=dict(_kept(uses, TABLE)),
         warnings=Warnings(),
+        limits=limits,
     )
-    variables = {name: kind for name, kind in given.items() if " " not in name and name != "lawDate"}
-    return Scope(world, variables=variables)
+    return Scope(world, variables={name: kind for name, kind in uses if " " not in name})
 
 
-def _ready(
-    function: typed.LambdaNode, given: Mapping[str, tuple[Type, Value]], limits: Limits
-) -> Callable[..., Value]:
-    tables: dict[str, Mapping[str, Value]] = {}
-    fields: dict[str, Value] = {}
-    variables: dict[str, Ref] = {}
-    law_date: date | None = None
-    for name, (_, value) in given.items():
-        if name == "lawDate" and isinstance(value, date):
-            law_date = value
-        elif name.startswith("table ") and isinstance(value, Mapping):
-            tables[name.removeprefix("table ")] = value
-        elif name.startswith("field "):
-            fields[name.removeprefix("field ")] = value
-        else:
-            variables[name] = Ref(value, NO_NODE)
-    module = typed.TypedModule(
-        source="", fields=MappingProxyType({}), order=(), tables=tables, table_types={}, tests=(), warnings=()
-    )
-    evaluator = Evaluator(module, FactSet([]), law_date, limits, prove=False)
-    for path, value in fields.items():
-        evaluator.provide(path, value)
-    return Call(evaluator, function, variables, NOWHERE)
+def _kept(uses: Named, prefix: str) -> Named:
+    return tuple((name.removeprefix(prefix), kind) for name, kind in uses if name.startswith(prefix))

@@ -2,77 +2,102 @@
 
 import re
 
+from bpc_worker.core.numbers import MAX_SCALE
 from bpc_worker.core.rules import types
-from bpc_worker.core.rules.source import RuleError
-from bpc_worker.core.rules.types import Type
+from bpc_worker.core.rules.source import MAX_NESTING, RuleError
+from bpc_worker.core.rules.types import MAX_PARTS, Type
+from bpc_worker.core.units import UNITS
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[(),:]")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SCALES = frozenset(map(str, range(MAX_SCALE + 1)))
 _NAMED: dict[str, Type] = {
     "Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE, "Num": types.NUM,
     "Json": types.JSON, "Fact": types.FACT, "none": types.NONE, "empty": types.EMPTY,
 }  # fmt: skip
-_DEEPEST = 64
+_INNER = frozenset({types.NUM, types.JSON, types.FACT, types.NONE, types.EMPTY})
 
 
 def type_from_text(text: str) -> Type:
+    """The type; RuleError for any text that `show` does not write."""
     reader = _Reader(_WORD.findall(text))
     found = reader.type(0)
-    if reader.left or types.show(found) != text:
-        raise reader.wrong()
+    if types.show(found) != text:
+        raise wrong_type()
     return found
+
+
+def declared_type(text: str) -> Type:
+    """The type of a field: one that an author can write."""
+    found = type_from_text(text)
+    if types.contains(found, lambda kind: kind in _INNER):
+        raise wrong_type()
+    return found
+
+
+def wrong_type() -> RuleError:
+    return RuleError("RULE_TYPE_ERROR", "this is not the text of a type")
 
 
 class _Reader:
     def __init__(self, words: list[str]) -> None:
-        self.left = list(reversed(words))
+        self._left = list(reversed(words))
+        self._parts = 0
 
-    def wrong(self) -> RuleError:
-        return RuleError("RULE_TYPE_ERROR", "this is not the text of a type")
+    def _take(self) -> str:
+        if not self._left:
+            raise wrong_type()
+        return self._left.pop()
 
-    def take(self, wanted: str | None = None) -> str:
-        if not self.left or (wanted is not None and self.left[-1] != wanted):
-            raise self.wrong()
-        return self.left.pop()
+    def _expect(self, wanted: str) -> None:
+        if self._take() != wanted:
+            raise wrong_type()
+
+    def _one_of(self, known: frozenset[str]) -> str:
+        word = self._take()
+        if word not in known:
+            raise wrong_type()
+        return word
 
     def type(self, depth: int) -> Type:
-        name = self.take()
+        self._parts += 1
+        if depth > MAX_NESTING or self._parts > MAX_PARTS:
+            raise wrong_type()
+        name = self._take()
         if name in _NAMED:
             return _NAMED[name]
-        if depth > _DEEPEST:
-            raise self.wrong()
-        self.take("(")
-        found = self._inner(name, depth + 1)
-        self.take(")")
+        self._expect("(")
+        found = self._composed(name, depth + 1)
+        self._expect(")")
         return found
 
-    def _inner(self, name: str, depth: int) -> Type:
+    def _composed(self, name: str, depth: int) -> Type:
         match name:
             case "Dec":
-                digits = self.take()
-                if not digits.isdigit() or len(digits) > 4:  # noqa: PLR2004 - no scale is that large
-                    raise self.wrong()
-                return types.DecType(int(digits))
+                return types.DecType(int(self._one_of(_SCALES)))
             case "Qty":
-                return types.QtyType(self.take())
+                return types.QtyType(self._one_of(frozenset(UNITS)))
             case "Opt":
                 return types.OptType(self.type(depth))
             case "List":
                 return types.ListType(self.type(depth))
             case "Map":
-                self.take("Text")
-                self.take(",")
+                self._expect("Text")
+                self._expect(",")
                 return types.MapType(self.type(depth))
             case "Record":
-                return types.RecordType(tuple(self._fields(depth)))
+                return self._record(depth)
             case _:
-                raise self.wrong()
+                raise wrong_type()
 
-    def _fields(self, depth: int) -> list[tuple[str, Type]]:
-        fields: list[tuple[str, Type]] = []
-        while self.left and self.left[-1] != ")":
-            if fields:
-                self.take(",")
-            name = self.take()
-            self.take(":")
-            fields.append((name, self.type(depth)))
-        return fields
+    def _record(self, depth: int) -> Type:
+        members: dict[str, Type] = {}
+        while self._left and self._left[-1] != ")":
+            if members:
+                self._expect(",")
+            name = self._take()
+            if not _NAME.fullmatch(name) or name in members:
+                raise wrong_type()
+            self._expect(":")
+            members[name] = self.type(depth)
+        return types.record(members)

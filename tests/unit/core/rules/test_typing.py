@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from bpc_worker.core.rules import typed, types
+from bpc_worker.core.rules import typed, types, values
 from bpc_worker.core.rules.fits import fit, join
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.parser import parse
@@ -58,7 +58,7 @@ VARIABLES: dict[str, Type] = {
 def a_scope(*, in_tests: bool = False) -> Scope:
     fields = {"sure": FieldShape(INT, may_be_empty=False), "perhaps": FieldShape(INT, may_be_empty=True)}
     fields["maybe"] = FieldShape(OptType(INT), may_be_empty=True)
-    world = World("", fields, {"table": MapType(INT), "opts": MapType(OptType(INT))}, Warnings(), in_tests)
+    world = World("", fields, {"rows": MapType(INT), "opts": MapType(OptType(INT))}, Warnings(), in_tests)
     return Scope(world, variables=dict(VARIABLES))
 
 
@@ -216,11 +216,11 @@ def test_comparisons(left: str, right: str, equality: bool, order: bool) -> None
         ("sumQty(lq)", "Qty(kg)"),
         ("sumDec(ld)", "Dec(2)"),
         ("count(lf)", "Int"),
-        ("table", "Map(Text, Int)"),
-        ("lookup(table, t)", "Opt(Int)"),
+        ("rows", "Map(Text, Int)"),
+        ("lookup(rows, t)", "Opt(Int)"),
         ("lookup(m, t)", "Opt(Int)"),
         ("lookup(opts, t)", "Opt(Int)"),
-        ("lookup(if (b) then table else m, t)", "Opt(Int)"),
+        ("lookup(if (b) then rows else m, t)", "Opt(Int)"),
         ("lawDate()", "Date"),
         ('emitCompliance("C", b, "m")', "Bool"),
         ("record(b: 1, a: t)", "Record(a: Text, b: Int)"),
@@ -301,9 +301,7 @@ def test_every_type_fits_itself_and_its_opt(kind: Type) -> None:
     ],
 )  # fmt: skip
 def test_a_declared_scale_rounds_half_to_even(kind: str, expression: str, published: object) -> None:
-    from bpc_worker.core.rules.values import published as form
-
-    assert form(value_of(expression, kind)) == published
+    assert values.published(value_of(expression, kind)) == published
 
 
 @pytest.mark.parametrize(

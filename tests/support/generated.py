@@ -1,0 +1,88 @@
+"""Rule texts and facts of any size, and passports made of them: the same for the same numbers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from uuid import UUID
+
+from bpc_worker.core.compile import Compiled, Identity, compile_passport
+from bpc_worker.core.hashing import sha256
+from bpc_worker.core.rules.facts import make_fact
+from bpc_worker.core.rules.module import load
+from bpc_worker.core.rules.source import Limits
+from bpc_worker.core.rules.typed import TypedModule
+from bpc_worker.core.rules.values import Fact
+from bpc_worker.core.snapshot import FactRef, SealedSnapshot, seal
+
+LAW_DATE = date(2027, 2, 18)
+SEED = bytes(range(32))
+KEY_ID = "test-key"
+
+# What passports are made of: a text, a product, a share, a sum over facts, something withheld, a statement.
+_KINDS = (
+    'field part{n}.name: Text = toText(requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "name")));',
+    "field part{n}.mass: Qty(kg) for authorities, commission ="
+    ' toQty(kg, requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg"))) * 2;',
+    'field part{n}.share: Qty(pct) = cite("Annex VI"); round(half_even, 2, percent(toQty(kg,'
+    ' requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg"))), field("total.mass")));',
+    'field part{n}.group: Qty(kg) = sumQty(map(getFactsByPrefix("Part", "part:{g}"), p =>'
+    ' toQty(kg, requireSome(recordGet(p, "kg")))));',
+    "field part{n}.secret: Text for authorities ="
+    ' if (lawDate() < date("2030-01-01")) then withheld("not before 2030") else "shown {n}";',
+    'field part{n}.light: Bool = emitCompliance("LIGHT_{n}",'
+    ' toQty(kg, requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg"))) < qty(50, kg), "light");',
+)
+_TOTAL = (
+    'field total.mass: Qty(kg) = sumQty(map(getFactsByPrefix("Part", "part:"),'
+    ' p => toQty(kg, requireSome(recordGet(p, "kg")))));\n'
+)
+
+
+def rule_text(fields: int, facts: int) -> str:
+    """A module of that many fields, over that many facts of `parts`."""
+    lines = [
+        _KINDS[number % len(_KINDS)].format(n=number, k=f"{number * 7 % facts:05}", g=f"{number % 10:02}")
+        for number in range(fields - 1)
+    ]
+    return _TOTAL + "\n".join(lines)
+
+
+def parts(count: int) -> list[Fact]:
+    return [
+        make_fact(
+            "Part",
+            f"part:{number:05}",
+            {"name": f"part {number}", "kg": f"{number % 97}.{number % 10}5", "critical": number % 3 == 0},
+        )
+        for number in range(count)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything a passport is compiled from."""
+
+    snapshot: SealedSnapshot
+    facts: tuple[Fact, ...]
+    rules: TypedModule
+    identity: Identity
+
+    def compiled(self) -> Compiled:
+        return compile_passport(self.snapshot, self.facts, self.rules, self.identity, disclosure_seed=SEED)
+
+
+def inputs(source: str, facts: Iterable[Fact], limits: Limits | None = None) -> Inputs:
+    held = tuple(facts)
+    refs = [FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in held]
+    identity = Identity(
+        tenant_id=UUID(int=1),
+        passport_id=UUID(int=2),
+        battery_product_id=UUID(int=3),
+        rule_package_version_id=UUID(int=4),
+        dsl_sha256=sha256(source.encode()),
+        tests_sha256=sha256(b""),
+        signing_key_id=KEY_ID,
+        law_date=LAW_DATE,
+        issued_at=datetime(2027, 3, 1, 9, 30, tzinfo=UTC),
+    )
+    return Inputs(seal(UUID(int=5), refs), held, load(source, limits), identity)
