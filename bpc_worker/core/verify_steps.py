@@ -233,16 +233,17 @@ def read_field(params: Data) -> tuple[str, Type, tuple[str, ...]]:
     path = read_text(params["path"])
     if not _PATH.fullmatch(path):
         raise StepError(f"{shown(path)} is no path")
-    listed = _texts(params.get("audiences", [_PUBLIC]))
-    if listed != sorted(set(listed) & _AUDIENCES) or ("audiences" in params) == (listed == [_PUBLIC]):
-        raise StepError(f"{shown(listed)} are no audiences")
-    cites = _texts(params.get("cites", [""]))
-    if len(set(cites)) < max(1, len(cites)):
-        raise StepError("cites is left out where nothing is cited, and names everything once")
-    return path, declared_type(read_text(params["type"])), tuple(listed)
+    audiences, cites = _texts(params, "audiences"), _texts(params, "cites")
+    if audiences == [_PUBLIC] or audiences != sorted(set(audiences) & _AUDIENCES):
+        raise StepError(f"{shown(audiences)} are no audiences")
+    if len(set(cites)) < len(cites):
+        raise StepError("something is cited twice")
+    return path, declared_type(read_text(params["type"])), tuple(audiences or [_PUBLIC])
 
 
-def _texts(listed: object) -> list[str]:
-    if not isinstance(listed, list):
-        raise StepError(f"{shown(listed)} is no list")
+def _texts(params: Data, name: str) -> list[str]:
+    """A list of texts; one of none is not written."""
+    listed = params.get(name, [])
+    if not isinstance(listed, list) or (name in params and not listed):
+        raise StepError(f"{name}: {shown(listed)} is no list of texts")
     return [read_text(each) for each in listed]

@@ -335,6 +335,22 @@ async def test_abandoned_calls_leak_neither_descriptors_nor_sessions(
         assert await becomes(lambda: descriptors() <= before)
 
 
+async def test_an_abandoned_call_is_over_although_the_server_never_answers(
+    db: Database, proxy: TcpProxy
+) -> None:
+    async with linked(through(proxy, db.url)) as link:
+        await pid_of(link)
+        proxy.pause()
+        before, tasks = descriptors(), asyncio.all_tasks()
+        with pytest.raises(Unavailable):
+            await link.run(b"SELECT 1", timeout=0.05)
+
+        assert await becomes(lambda: descriptors() < before)
+        assert await becomes(lambda: asyncio.all_tasks() <= tasks)
+
+        proxy.resume()
+
+
 @dataclass(frozen=True)
 class Provoked:
     """An error that a real server gives, and the family it belongs to."""

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from bpc_worker.core import canonical_json, proof
 from bpc_worker.core.proof import ProofBuilder
 
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0", max_codepoint=0xFFFF))
+characters = st.characters(exclude_categories=["Cs"], min_codepoint=1, max_codepoint=0xFFFF)
+texts = st.text(characters, max_size=8)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | texts,
-    lambda inner: st.lists(inner) | st.dictionaries(texts, inner),
-    max_leaves=20,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=6,
 )
 
 
@@ -25,7 +26,7 @@ def a_proof() -> ProofBuilder:
     return builder
 
 
-@given(data=st.dictionaries(texts, json_values))
+@given(data=st.dictionaries(texts, json_values, max_size=4))
 def test_the_data_of_a_step_is_canonical_json(data: dict[str, object]) -> None:
     assert proof.data_bytes(data) == canonical_json.encode(data)
 

@@ -33,7 +33,7 @@ plain_values = (
     | st.builds(Empty, st.sampled_from(["withheld", "missing"]), texts)
 )
 decodable: st.SearchStrategy[Value] = st.recursive(
-    plain_values, lambda inner: st.dictionaries(texts, inner), max_leaves=8
+    plain_values, lambda inner: st.dictionaries(texts, inner, max_size=4), max_leaves=6
 )
 
 
