@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from bpc_worker.core import canonical_json
 from bpc_worker.core.hashing import sha256_hex
-from bpc_worker.core.proof_values import Seen, StepError, expect, read, read_hash, read_text, shown
+from bpc_worker.core.proof_values import Seen, StepError, attested, expect, read, read_hash, read_text, shown
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.trace import Meter
+from bpc_worker.core.rules.types import FACT, ListType
 from bpc_worker.core.rules.values import Fact, encoded
 
 _ONE = frozenset({"fact_type", "fact_key", "payload_hash"})
@@ -45,7 +46,7 @@ class ProofFacts:
     def _many(self, data: Mapping[str, object], fact_type: str, prefix: str) -> Seen:
         named = {"count": data["count"], "list": data["list"]}
         if self._facts is None:
-            return Seen(named, read(named))
+            return attested(named, ListType(FACT))
         facts = self._facts.by_prefix(fact_type, prefix)
         self._meter.spend(len(facts))
         for fact in facts:

@@ -14,6 +14,7 @@ from bpc_worker.core.forms import FormError, parse_date
 from bpc_worker.core.hashing import sha256_hex
 from bpc_worker.core.proof import data_bytes
 from bpc_worker.core.rules import types
+from bpc_worker.core.rules.fits import join
 from bpc_worker.core.rules.types import Type
 from bpc_worker.core.rules.values import Empty, Fact, JsonValue, Num, Quantity, Value
 from bpc_worker.core.units import UNITS
@@ -34,9 +35,10 @@ class StepError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """A fact, or a list, of which only the hash is known; `count` is how many items a list has."""
+    """A fact or a list of which only the hash is known; of a list, also its length and what it holds."""
 
     count: int | None
+    of: Type | None = None
 
 
 Known = Value | Unseen
@@ -164,6 +166,9 @@ def attested(form: object, kind: Type) -> Seen:
     value = read(form)
     if not conforms(value, kind):
         raise StepError(f"{shown(form)} is no {types.show(kind)}")
+    inner = kind.of if isinstance(kind, types.OptType) else kind
+    if isinstance(value, Unseen) and isinstance(inner, types.ListType):
+        value = Unseen(value.count, inner.of)
     return Seen(form, value)
 
 
@@ -213,7 +218,7 @@ def _is_simple(value: Known, name: str) -> bool:
 
 def _is_list(value: Known, of: Type) -> bool:
     if isinstance(value, Unseen):
-        return value.count is not None
+        return value.count is not None and (value.of is None or join(value.of, of) == of)
     return isinstance(value, tuple) and all(conforms(each, of) for each in value)
 
 

@@ -44,9 +44,14 @@ def verify_proof(
 ) -> VerifiedProof:
     """What the proof proves; ProofError at the first step that does not hold."""
     bounds = limits or Limits()
-    document = _document(data)
-    nodes = _nodes(document["nodes"], bounds)
-    steps = Steps(law_date, facts, bounds)
+    try:
+        return _verified(_document(data), Steps(law_date, facts, bounds), bounds)
+    except RecursionError:  # a caller near the end of the stack: nothing in a proof is that deep
+        raise ProofError("the proof", "called too deep inside another program") from None
+
+
+def _verified(document: Mapping[str, object], steps: Steps, limits: Limits) -> VerifiedProof:
+    nodes = _nodes(document["nodes"], limits)
     hashes: list[str] = []
     for number, node in enumerate(nodes):
         try:
@@ -54,8 +59,6 @@ def verify_proof(
             steps.add(str(node["type"]), _data(node), children)
         except (StepError, RuleError) as error:
             raise ProofError(f"node {number}", str(error)) from error
-        except RecursionError:  # a caller near the end of the stack: nothing in a proof is that deep
-            raise ProofError(f"node {number}", "called too deep inside another program") from None
     try:
         steps.check_complete()
         index = {path: field.node for path, field in steps.fields.items()}
