@@ -6,7 +6,7 @@ WHEEL_DIR := dist
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-faults test-broker check quick fmt fmt-check lint types imports \
-        coverage wheel lock up down psql clean
+        vectors coverage wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ types: $(READY) ## mypy, strict
 
 imports: $(READY) ## who may import whom
 	$(BIN)/lint-imports
+
+vectors: $(READY) ## the golden vectors are what a second implementation makes
+	$(BIN)/python tests/vectors/make_vectors.py --check
 
 coverage: $(READY) ## branch coverage of the unit, contract and integration tests
 	$(BIN)/coverage run -m pytest -q tests/unit tests/contract tests/integration

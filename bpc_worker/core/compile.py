@@ -9,7 +9,7 @@ from bpc_worker.core import canonical_json, disclosure
 from bpc_worker.core.canonical_json import JsonValue
 from bpc_worker.core.derivation import Prover
 from bpc_worker.core.forms import uuid_text
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.hashing import sha256, sha256_hex
 from bpc_worker.core.receipt import Receipt, passport_version_id
 from bpc_worker.core.rules.evaluate import Statement
 from bpc_worker.core.rules.facts import FactSet
@@ -151,6 +151,10 @@ def _check_inputs(snapshot: SealedSnapshot, facts: tuple[Fact, ...], rules: Type
         differing = sorted({f"{kind} {key}" for (kind, key), _ in named.items() ^ given.items()})
         shown = ", ".join(differing[:_NAMED_AT_MOST]) or "some are there twice"
         raise CompileError("SNAPSHOT_NOT_READY", f"the facts are not the snapshot's: {shown}")
+    for fact in facts:  # whoever made it may have taken the hash from elsewhere
+        if sha256_hex(canonical_json.encode(fact.payload)) != fact.payload_hash:
+            name = f"{fact.fact_type} {fact.fact_key}"
+            raise CompileError("SNAPSHOT_NOT_READY", f"fact {name} is not what its hash says")
 
 
 def _check_size(code: str, what: str, found: int, limit: int) -> None:

@@ -12,6 +12,7 @@ from bpc_worker.core import numbers
 from bpc_worker.core.canonical_json import MAX_INTEGER
 from bpc_worker.core.forms import FormError, parse_date
 from bpc_worker.core.hashing import sha256_hex
+from bpc_worker.core.numbers import TooManyDigitsError
 from bpc_worker.core.proof import data_bytes
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.fits import join
@@ -22,7 +23,6 @@ from bpc_worker.core.units import UNITS
 EMPTY_KINDS = frozenset({"withheld", "notApplicable", "missing"})
 NO_ITEMS = sha256_hex(b"[]")
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 120
 
@@ -128,9 +128,10 @@ def _whole(value: Known) -> Value:
 
 
 def _number(text: str) -> Decimal:
-    if len(text) > numbers.MAX_DIGITS + len("-."):  # before it is converted, which takes time
-        raise StepError(f"a number of more than {numbers.MAX_DIGITS} digits")
-    number = numbers.read(text) if _NUMBER.fullmatch(text) else None
+    try:
+        number = numbers.read(text)
+    except TooManyDigitsError as error:
+        raise StepError(str(error)) from None
     if number is None or numbers.text(number) != text:
         raise StepError(f"{shown(text)} is not the form of a number")
     return number

@@ -2,9 +2,11 @@
 
 import random
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -37,7 +39,7 @@ from tests.support.outages import (
     watched,
 )
 from tests.support.tcp_proxy import TcpProxy
-from tests.support.worker import until, worker
+from tests.support.worker import COMMAND, environment, until, worker
 
 SHORT = lease(6, 3)
 USUAL = lease(60, 30)
@@ -249,6 +251,21 @@ def test_a_missing_column_fails_no_job(db: Database, column: str) -> None:
         assert watch.was_always_live()
         assert running.stop() == 0
     assert effects_once_each(db)
+    db.check_history()
+
+
+def test_once_does_not_take_a_failed_look_for_an_empty_queue(db: Database, tmp_path: Path) -> None:
+    job_id = db.enqueue("TEST_NOOP")
+    said = tmp_path / "said"
+    with said.open("w") as out, renamed(db, "stage"):
+        once = subprocess.Popen([*COMMAND, "once"], env=environment(db.url), stderr=out)
+        until(lambda: "look_failed" in said.read_text() or once.poll() is not None, within=30)
+    try:
+        assert once.wait(timeout=30) == 0
+        assert db.job(job_id)["status"] == "SUCCEEDED"
+    finally:
+        once.kill()
+        once.wait()
     db.check_history()
 
 

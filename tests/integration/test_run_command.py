@@ -168,8 +168,12 @@ async def test_what_a_program_leaves_in_the_background_neither_delays_nor_leaks(
     hands = Hands(
         daemon=Command(argv=("/bin/sh", "-c", "setsid sleep 30 & echo '{\"ok\": true}'"), timeout_seconds=10)
     )
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = open_descriptors()
     results = [await run(hands, command="daemon") for _ in range(3)]
 
     assert [result["answer"] for result in results] == [{"ok": True}] * 3
-    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+    assert open_descriptors() <= before
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))

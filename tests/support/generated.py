@@ -19,32 +19,41 @@ SEED = bytes(range(32))
 KEY_ID = "test-key"
 
 # What passports are made of: a text, a product, a share, a sum over facts, something withheld, a statement.
-_KINDS = (
-    'field part{n}.name: Text = toText(requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "name")));',
-    "field part{n}.mass: Qty(kg) for authorities, commission ="
-    ' toQty(kg, requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg"))) * 2;',
-    'field part{n}.share: Qty(pct) = cite("Annex VI"); round(half_even, 2, percent(toQty(kg,'
-    ' requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg"))), field("total.mass")));',
-    'field part{n}.group: Qty(kg) = sumQty(map(getFactsByPrefix("Part", "part:{g}"), p =>'
-    ' toQty(kg, requireSome(recordGet(p, "kg")))));',
-    "field part{n}.secret: Text for authorities ="
-    ' if (lawDate() < date("2030-01-01")) then withheld("not before 2030") else "shown {n}";',
-    'field part{n}.light: Bool = emitCompliance("LIGHT_{n}",'
-    ' toQty(kg, requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg"))) < qty(50, kg), "light");',
-)
-_TOTAL = (
-    'field total.mass: Qty(kg) = sumQty(map(getFactsByPrefix("Part", "part:"),'
-    ' p => toQty(kg, requireSome(recordGet(p, "kg")))));\n'
-)
+_KINDS = """
+field part{n}.name: Text =
+  toText(requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "name")));
+--
+field part{n}.mass: Qty(kg) for authorities, commission =
+  toQty(kg, requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg"))) * 2;
+--
+field part{n}.share: Qty(pct) = cite("Annex VI");
+  let kg = toQty(kg, requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg")));
+  round(half_even, 2, percent(kg, field("total.mass")));
+--
+field part{n}.group: Qty(kg) =
+  sumQty(map(getFactsByPrefix("Part", "part:{g}"), p => toQty(kg, requireSome(recordGet(p, "kg")))));
+--
+field part{n}.secret: Text for authorities =
+  if (lawDate() < date("2030-01-01")) then withheld("not before 2030") else "shown {n}";
+--
+field part{n}.light: Bool =
+  let kg = toQty(kg, requireSome(recordGet(requireSome(getFact("Part", "part:{k}")), "kg")));
+  emitCompliance("LIGHT_{n}", kg < qty(50, kg), "light");
+"""
+_TOTAL = """
+field total.mass: Qty(kg) =
+  sumQty(map(getFactsByPrefix("Part", "part:"), p => toQty(kg, requireSome(recordGet(p, "kg")))));
+"""
 
 
 def rule_text(fields: int, facts: int) -> str:
-    """A module of that many fields, over that many facts of `parts`."""
+    """A module of that many fields, over that many facts made by `parts`."""
+    kinds = _KINDS.split("--\n")
     lines = [
-        _KINDS[number % len(_KINDS)].format(n=number, k=f"{number * 7 % facts:05}", g=f"{number % 10:02}")
+        kinds[number % len(kinds)].format(n=number, k=f"{number * 7 % facts:05}", g=f"{number % 10:02}")
         for number in range(fields - 1)
     ]
-    return _TOTAL + "\n".join(lines)
+    return _TOTAL + "".join(lines)
 
 
 def parts(count: int) -> list[Fact]:

@@ -42,10 +42,13 @@ field carbon.total: Qty(kgCO2e) =
   sumQty(map(getFactsByPrefix("Stage", "stage:"), s => toQty(kgCO2e, requireSome(recordGet(s, "kg")))));
 field carbon.per_kwh: Qty(kgCO2e_per_kWh) =
   round(half_even, 2, field("carbon.total") / field("energy.total"));
-field carbon.low: Bool = emitCompliance("ART_7", field("carbon.per_kwh") < qty(1, kgCO2e_per_kWh), "low carbon");
+field carbon.low: Bool =
+  emitCompliance("ART_7", field("carbon.per_kwh") < qty(1, kgCO2e_per_kWh), "low carbon");
 """
 
-EVERYTHING = WORKED_CHECK + """
+EVERYTHING = (
+    WORKED_CHECK
+    + """
 table limits: Record(max: Dec(1), since: Opt(Date)) = {"M1": record(max: 1.5, since: date("2026-01-01"))};
 field plain.text: Text = toText(requireSome(recordGet(requireSome(recordGet(
   requireSome(getFact("Battery", "battery:X")), "maker")), "name")));
@@ -72,7 +75,8 @@ field lists.fold: Qty(kg) = let start = qty(0, kg); let b = requireSome(getFact(
   fold(getFactsByPrefix("Stage", "stage:"), start, (sum, s) =>
     if (isSome(recordGet(b, "nothing")) || lawDate() > date("2030-01-01")) then sum
     else sum + toQty(kg, requireSome(recordGet(s, "kg")))
-      * requireSome(lookup(cyclesPerYear, "L")) - convert(kg, qty(1, t)) + start + qty(0.0, kg) * field("lists.many"));
+      * requireSome(lookup(cyclesPerYear, "L")) - convert(kg, qty(1, t)) + start
+      + qty(0.0, kg) * field("lists.many"));
 field numbers.kg: Qty(kg) = convert(kg, qty(1.5, t)) * toDec(1, "2.5");
 field numbers.share: Qty(pct) = percent(field("carbon.total"), qty(7000, kgCO2e));
 field numbers.most: Dec(2) = max(1.25, min(2.50, round(ceiling, 2, -(10 / 3))));
@@ -84,6 +88,7 @@ field named.stage: Qty(kg) =
 field named.stages: Int = let key = toText(requireSome(recordGet(
   requireSome(getFact("Battery", "battery:X")), "stage"))); count(getFactsByPrefix("Stage", key));
 """
+)
 
 Document = dict[str, Any]
 Node = dict[str, Any]

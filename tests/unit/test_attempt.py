@@ -1,9 +1,8 @@
 """The try-boundary: a table of what a handler does and how that ends."""
 
 import asyncio
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import msgspec
 import pytest
 
 from bpc_worker.attempt import attempt, clean
@@ -12,6 +11,9 @@ from bpc_worker.handler_api import Context, HandlerSpec, Payload
 from bpc_worker.jobs.errors import LeaseLost, Permanent, Retryable, Snooze, Unavailable
 from bpc_worker.jobs.model import Done, Failed, InfrastructureAway, Lost, Outcome, Retry, Snoozed
 from tests.builders import a_claim
+
+if TYPE_CHECKING:
+    import msgspec
 
 
 class Anything(Payload, frozen=True):

@@ -22,10 +22,10 @@ class Cursor:
         return self._tokens[max(0, self._position - 1)]
 
     def next(self) -> Token:
+        """Step over the next token; never over the end, which is no token that anybody looks for."""
         token = self.token
-        if token.kind is not Kind.END:
-            self._position += 1
-            self.token = self._tokens[self._position]
+        self._position += 1
+        self.token = self._tokens[self._position]
         return token
 
     def sees(self, *texts: str | None) -> bool:

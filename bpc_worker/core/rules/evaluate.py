@@ -140,13 +140,15 @@ class Evaluator:
             value = operations.apply(name, params, tuple([operand.value for operand in operands]))
         except RuleError as error:
             raise error.at(span) from error.__cause__
-        if isinstance(value, tuple):
-            self._meter.spend(len(value), span)
-        elif self._limits.digits < MAX_DIGITS:
-            self._check_digits(value, span)
+        self._measure(value, span)
         return self._trace.operation(name, params, operands, value)
 
-    def _check_digits(self, value: Value, span: Span) -> None:
+    def _measure(self, value: Value, span: Span) -> None:
+        """A list costs its length; a number may have fewer digits than the format allows."""
+        if isinstance(value, tuple):
+            self._meter.spend(len(value), span)
+        if self._limits.digits == MAX_DIGITS:
+            return
         number = value.value if isinstance(value, Quantity) else arithmetic.decimal_of(value)
         if number is not None and digits_of(number) > self._limits.digits:
             raise limit_exceeded("a number has too many digits", self._limits.digits, span)
@@ -237,10 +239,8 @@ class Evaluator:
         return self._trace.facts(*texts, found, names)
 
     def _aggregate(self, node: typed.Aggregate, scope: Scope) -> Ref:
-        operands = [self.step(node.items, scope)]
-        if node.start is not None:
-            operands.append(self.step(node.start, scope))
-        items, start = operands[0].value, operands[-1].value
+        operands = [self.step(each, scope) for each in (node.items, node.start) if each is not None]
+        items, start = operands[0].value, operands[-1].value  # only a fold looks at its start
         params = dict(node.parameters)
         if node.function is not None:
             operands += [self.step(capture, scope) for capture in node.function.captures]
@@ -254,6 +254,7 @@ class Evaluator:
             raise error.at(node.span) from error.__cause__
         finally:
             self._trace.on = tracing
+        self._measure(value, node.span)
         return self._trace.operation(node.name, params, tuple(operands), value)
 
 

@@ -50,8 +50,8 @@ def parse_property(cursor: Cursor) -> syntax.Property:
     seed = _counted(cursor, "seed", MAX_INTEGER)
     fixtures = _fixtures(cursor)
     cursor.expect("forall")
-    generators = {each.name: each for each in [_generator(cursor, {})]}
-    while cursor.take(","):
+    generators: dict[str, syntax.Generator] = {}
+    while not generators or cursor.take(","):
         generator = _generator(cursor, generators)
         generators[generator.name] = generator
     cursor.expect("=>")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bpc_worker.core import canonical_json
+from bpc_worker.core.canonical_json import CanonicalJsonError
 from bpc_worker.core.rules import operations, syntax, typed
 from bpc_worker.core.rules.draws import draw_of
 from bpc_worker.core.rules.evaluate import Evaluator
@@ -50,7 +51,7 @@ def run_tests(module: typed.TypedModule, limits: Limits | None = None) -> Report
     bounds = limits or Limits()
     try:
         return Report(tuple([_run(test, module, bounds) for test in module.tests]))
-    except RecursionError:
+    except (RecursionError, CanonicalJsonError):  # the latter too: a fixture always has a canonical form
         raise too_deep_a_stack() from None
 
 

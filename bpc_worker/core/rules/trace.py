@@ -10,7 +10,7 @@ from bpc_worker.core.proof import ProofBuilder
 from bpc_worker.core.rules import typed
 from bpc_worker.core.rules.source import NOWHERE, Limits, Span, limit_exceeded
 from bpc_worker.core.rules.types import show
-from bpc_worker.core.rules.values import Empty, Fact, Value, encoded
+from bpc_worker.core.rules.values import Empty, Fact, Value, encoded, encoded_list
 
 NO_NODE = -1
 _BYTES_PER_STEP = 16  # of a step's data, which is kept
@@ -75,9 +75,8 @@ class Trace:
         """One step for all of them: their number, and the hash of their names and payload hashes."""
         if not self.on:
             return Ref(found, NO_NODE)
-        form = self._form(found)
-        data: dict[str, object] = {"fact_type": fact_type, "prefix": prefix}
-        data |= form if isinstance(form, dict) else {}
+        listed = encoded_list(found, self._meter.spend)
+        data = {"fact_type": fact_type, "prefix": prefix, **listed}
         return Ref(found, self._add(proof.FACT_GET, data, names))
 
     def field_ref(self, path: str, field: Ref) -> Ref:

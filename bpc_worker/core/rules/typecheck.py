@@ -35,13 +35,15 @@ CheckResult = Callable[[syntax.Expression], typed.Node]
 def check(node: syntax.Expression, scope: Scope) -> typed.Node:
     """The expression with its type, wherever it stands."""
     world = scope.world
+    deepest = 2 * world.limits.nesting  # a pair of brackets, and an operator beside it
     world.depth += 1
-    if world.depth > 2 * world.limits.nesting:  # a pair of brackets, and an operator beside it
-        what = f"operators and brackets nested {world.depth} levels deep"
-        raise limit_exceeded(what, 2 * world.limits.nesting, node.span)
-    found = _check(node, scope)
-    world.depth -= 1
-    return found
+    try:
+        if world.depth > deepest:
+            what = f"operators and brackets nested {world.depth} levels deep"
+            raise limit_exceeded(what, deepest, node.span)
+        return _check(node, scope)
+    finally:
+        world.depth -= 1
 
 
 def _check(node: syntax.Expression, scope: Scope) -> typed.Node:

@@ -9,6 +9,8 @@ from bpc_worker.core import canonical_json, numbers
 from bpc_worker.core.hashing import sha256_hex
 from bpc_worker.core.units import UNITS
 
+_BYTES_PER_STEP = 64  # of what is hashed, and not kept
+
 
 @dataclass(frozen=True, slots=True)
 class Num:
@@ -77,23 +79,21 @@ def encoded(value: Value, spend: Callable[[int], None] | None = None) -> object:
             large = abs(value) > canonical_json.MAX_INTEGER
             return {"int": numbers.text(Decimal(value))} if large else value
         case tuple():
-            return _encoded_list(value, spend)
+            return encoded_list(value, spend)
         case Num() | Quantity() | date() | JsonValue() | Fact() | Empty():
             return _marked(value)
         case _:
             return {"map": {key: encoded(each, spend) for key, each in value.items()}}
 
 
-def _encoded_list(items: tuple[Value, ...], spend: Callable[[int], None] | None) -> object:
+def encoded_list(items: tuple[Value, ...], spend: Callable[[int], None] | None) -> dict[str, object]:
+    """Its length and its hash: a list may be long, and a proof must not be."""
     if spend is not None:
         spend(len(items))
     data = canonical_json.encode([encoded(each, spend) for each in items])
     if spend is not None:
-        spend(len(data) // BYTES_PER_STEP)
+        spend(len(data) // _BYTES_PER_STEP)
     return {"count": len(items), "list": sha256_hex(data)}
-
-
-BYTES_PER_STEP = 64
 
 
 def _marked(value: Num | Quantity | date | JsonValue | Fact | Empty) -> object:

@@ -90,9 +90,10 @@ def test_a_rounded_number_has_exactly_its_scale_and_no_sign_of_zero() -> None:
 def test_a_number_outgrows_its_digits() -> None:
     largest = Decimal("9" * MAX_DIGITS)
 
-    for run in (lambda: numbers.add(largest, Decimal(1)), lambda: numbers.multiply(largest, largest)):
-        with pytest.raises(TooManyDigitsError):
-            run()
+    with pytest.raises(TooManyDigitsError):
+        numbers.add(largest, Decimal(1))
+    with pytest.raises(TooManyDigitsError):
+        numbers.multiply(largest, largest)
     with pytest.raises(TooManyDigitsError):
         numbers.divide(Decimal((0, (1,), -900)), Decimal((0, (1,), 900)))
 

@@ -1,6 +1,6 @@
 """Rule texts in tests: what they give, and where they are wrong."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 
 import pytest
@@ -48,6 +48,15 @@ def error_in(source: str, limits: Limits | None = None) -> RuleError:
     with pytest.raises(RuleError) as caught:
         load(source, limits)
     return caught.value
+
+
+def raised(run: Callable[[], object]) -> RuleError | None:
+    """The error that it ends with, if it does."""
+    try:
+        run()
+    except RuleError as error:
+        return error
+    return None
 
 
 def marked(source: str, error: RuleError) -> str:

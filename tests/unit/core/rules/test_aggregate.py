@@ -26,7 +26,9 @@ def test_only_true_is_true() -> None:
 def test_sums_and_counts() -> None:
     assert aggregate.run("sumQty", {"unit": "kg"}, KILOS, None, no_lambda) == Quantity(Decimal("3.75"), "kg")
     decimals = (Num(Decimal("1.50")), Num(Decimal("0.25")))
-    assert repr(aggregate.run("sumDec", {"scale": 2}, decimals, None, no_lambda)) == repr(Num(Decimal("1.75")))
+    assert repr(aggregate.run("sumDec", {"scale": 2}, decimals, None, no_lambda)) == repr(
+        Num(Decimal("1.75"))
+    )
     assert aggregate.run("count", {}, KILOS, None, no_lambda) == 2
 
 

@@ -40,7 +40,9 @@ def test_a_fact_has_the_hash_of_its_canonical_payload() -> None:
         ("T", "k", {"a": ([[nested(99)]],)}),
     ],
 )
-def test_what_canonical_json_cannot_hold_or_a_proof_not_bear(kind: str, key: str, payload: dict[str, object]) -> None:
+def test_what_canonical_json_cannot_hold_or_a_proof_not_bear(
+    kind: str, key: str, payload: dict[str, object]
+) -> None:
     with pytest.raises(CanonicalJsonError):
         make_fact(kind, key, payload)
 

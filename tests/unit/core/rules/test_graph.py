@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,9 @@ graphs = st.dictionaries(names, st.sets(names)).map(
         ({"a": ("b",), "b": ("a",), "c": ("a",), "d": ()}, ["d"]),
     ],
 )
-def test_every_field_after_all_it_uses_ties_by_name(uses: dict[str, tuple[str, ...]], order: list[str]) -> None:
+def test_every_field_after_all_it_uses_ties_by_name(
+    uses: dict[str, tuple[str, ...]], order: list[str]
+) -> None:
     assert evaluation_order(uses) == order
 
 
@@ -33,7 +37,9 @@ def test_every_field_after_all_it_uses_ties_by_name(uses: dict[str, tuple[str, .
         ({"a": ("x",), "x": ("y",), "y": ("x",)}, ["x", "y", "x"]),
     ],
 )
-def test_a_cycle_begins_and_ends_with_its_first_name(uses: dict[str, tuple[str, ...]], cycle: list[str]) -> None:
+def test_a_cycle_begins_and_ends_with_its_first_name(
+    uses: dict[str, tuple[str, ...]], cycle: list[str]
+) -> None:
     assert find_cycle(uses, set(uses)) == cycle
 
 
@@ -47,4 +53,4 @@ def test_fields_are_in_order_or_a_cycle_says_why_not(uses: dict[str, tuple[str, 
     if stuck:
         cycle = find_cycle(uses, stuck)
         assert cycle[0] == cycle[-1] == min(cycle)
-        assert all(after in uses[before] for before, after in zip(cycle, cycle[1:], strict=False))
+        assert all(after in uses[before] for before, after in pairwise(cycle))

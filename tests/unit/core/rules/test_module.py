@@ -44,7 +44,7 @@ def test_a_module_keeps_tables_tests_and_source() -> None:
     ("table", "rows"),
     [
         ('Int = {"a": 1, "b": -2}', {"a": 1, "b": -2}),
-        ('Text = {}', {}),
+        ("Text = {}", {}),
         ('Opt(Int) = {"a": none, "b": 1}', {"a": None, "b": 1}),
     ],
 )
@@ -93,6 +93,8 @@ def test_a_long_cycle_is_shortened() -> None:
     assert error.message.endswith(" -> … -> f000")
 
 
-@pytest.mark.parametrize("body", ['withheld("r")', 'let x = 1; assert(x == 1, "A", "m"); cite("c"); missing("r")'])
+@pytest.mark.parametrize(
+    "body", ['withheld("r")', 'let x = 1; assert(x == 1, "A", "m"); cite("c"); missing("r")']
+)
 def test_a_field_may_be_empty_altogether(body: str) -> None:
     assert load(f"field a: Record(b: List(Int)) = {body};").fields["a"].may_be_empty

@@ -27,8 +27,9 @@ def warnings_of(source: str) -> tuple[str, ...]:
         (f"let x = 1; fold({STAGES}, 0, (acc, _s) => let a = x; let x = 7; acc + a * 10 + x)", 51),
         # Two lambdas in one: each sees what its own place sees.
         (
-            f"let l = {STAGES}; let x = 1; fold(l, 0, (acc, _s) => let y = count(filter(l, _t => x == 1));"
-            " let x = 2; acc + y + count(filter(l, _t => x == 2)))",
+            f"""let l = {STAGES}; let x = 1;
+            fold(l, 0, (acc, _s) =>
+              let y = count(filter(l, _t => x == 1)); let x = 2; acc + y + count(filter(l, _t => x == 2)))""",
             18,
         ),
     ],
@@ -48,8 +49,14 @@ def test_the_inner_name_counts_until_its_expression_ends(expression: str, value:
             "field a: Int =\n  let x = 1;\n  let x = 2;\n  x;",
             ("line 2, column 7: 'x' is never used", "line 3, column 7: 'x' hides another 'x'"),
         ),
-        ("field a: Int = let x = 1; let y = (let x = 2; x); y + x;", ("line 1, column 40: 'x' hides another 'x'",)),
-        ('field a: Int = count(map(getFactsByPrefix("a", "b"), x => 1));', ("line 1, column 54: 'x' is never used",)),
+        (
+            "field a: Int = let x = 1; let y = (let x = 2; x); y + x;",
+            ("line 1, column 40: 'x' hides another 'x'",),
+        ),
+        (
+            'field a: Int = count(map(getFactsByPrefix("a", "b"), x => 1));',
+            ("line 1, column 54: 'x' is never used",),
+        ),
         ('field a: Int = count(map(getFactsByPrefix("a", "b"), _ => 1));', ()),
         (
             'field a: Int = let x = 1; x + fold(getFactsByPrefix("a", "b"), 1, (acc, x) => acc + 1);',
@@ -62,7 +69,7 @@ def test_the_inner_name_counts_until_its_expression_ends(expression: str, value:
             ("line 1, column 7: the table 't' is never used", "line 1, column 45: 't' hides another 't'"),
         ),
         (
-            'table t: Int = {"a": 1}; field a: Int = count(map(getFactsByPrefix("a", "b"), _ => lookup(t, "a")));',
+            f'table t: Int = {{"a": 1}}; field a: Int = count(map({STAGES}, _ => lookup(t, "a")));',
             (),
         ),
     ],

@@ -27,7 +27,7 @@ from bpc_worker.core.rules.types import (
     record,
     show,
 )
-from tests.unit.core.rules.support import value_of
+from tests.unit.core.rules.support import STAGES, value_of
 from tests.unit.core.rules.test_types import declared_types
 
 VARIABLES: dict[str, Type] = {
@@ -261,7 +261,11 @@ def test_implies_is_known_in_tests_only() -> None:
         (ListType(INT), ListType(TEXT), None),
         (MapType(INT), MapType(NONE), MapType(OptType(INT))),
         (MapType(INT), ListType(INT), None),
-        (record({"a": INT, "b": NONE}), record({"a": NONE, "b": INT}), record({"a": OptType(INT), "b": OptType(INT)})),
+        (
+            record({"a": INT, "b": NONE}),
+            record({"a": NONE, "b": INT}),
+            record({"a": OptType(INT), "b": OptType(INT)}),
+        ),
         (record({"a": INT}), record({"a": TEXT}), None),
         (record({"a": INT}), record({"b": INT}), None),
     ],
@@ -292,10 +296,10 @@ def test_every_type_fits_itself_and_its_opt(kind: Type) -> None:
         ("Opt(Dec(2))", "let x = if (false) then 1/3 else none; x", None),
         ("Opt(Int)", "none", None),
         ("Opt(Int)", "5", 5),
-        ("List(Dec(1))", 'map(getFactsByPrefix("Stage", "stage:"), s => toDec(2, requireSome(recordGet(s, "kg"))))',
+        ("List(Dec(1))", f'map({STAGES}, s => toDec(2, requireSome(recordGet(s, "kg"))))',
          ["1.5", "2.2", "0.2"]),
         ("List(Opt(Int))", 'map(getFactsByPrefix("Stage", "stage:"), s => none)', [None, None, None]),
-        ("Record(a: Dec(1), b: Opt(Text))", 'record(b: none, a: 1/3)', {"a": "0.3", "b": None}),
+        ("Record(a: Dec(1), b: Opt(Text))", "record(b: none, a: 1/3)", {"a": "0.3", "b": None}),
         ("Opt(Record(a: Dec(1)))", "record(a: 2/3)", {"a": "0.7"}),
         ("Record(a: Record(b: Dec(0)))", "record(a: record(b: 5/2))", {"a": {"b": "2"}}),
     ],

@@ -64,7 +64,11 @@ def test_different_values_have_different_forms(left: Value, right: Value) -> Non
         (date(2027, 2, 18), {"date": "2027-02-18"}, "2027-02-18"),
         (JsonValue({"a": [1]}), {"json": {"a": [1]}}, {"a": [1]}),
         (FACT, {"fact": ["T", "k", FACT.payload_hash]}, {"a": 1}),
-        (Empty("withheld", "why"), {"empty": "withheld", "reason": "why"}, {"empty": "withheld", "reason": "why"}),
+        (
+            Empty("withheld", "why"),
+            {"empty": "withheld", "reason": "why"},
+            {"empty": "withheld", "reason": "why"},
+        ),
         ({"b": 1, "a": None}, {"map": {"a": None, "b": 1}}, {"a": None, "b": 1}),
         ((1, 2), {"count": 2, "list": sha256_hex(b"[1,2]")}, [1, 2]),
     ],
@@ -103,7 +107,7 @@ def test_forms_in_proofs_and_in_payloads(value: Value, form: object, shown: obje
     ],
 )
 def test_what_is_not_the_one_form_of_a_value_is_refused(form: object) -> None:
-    with pytest.raises(ValueError, match="form|number|digits|day"):
+    with pytest.raises(ValueError, match=r"form|number|digits|day"):
         decoded(form)
 
 
