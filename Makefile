@@ -5,7 +5,7 @@ READY := .venv/.ready
 WHEEL_DIR := dist
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-unit test-faults test-broker check quick fmt fmt-check lint types imports \
+.PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \
         vectors coverage wheel lock up down psql clean
 
 help: ## this list
@@ -30,14 +30,17 @@ test: $(READY) ## all tests, on a real PostgreSQL and a real RabbitMQ that it ge
 	$(BIN)/pytest -n 3 --dist loadfile tests/acceptance
 
 test-unit: $(READY) ## tests that need no server
-	$(BIN)/pytest -q tests/unit
+	$(BIN)/pytest -q -n 2 tests/unit
+
+test-quick: $(READY)
+	$(BIN)/pytest -q -n 2 -m "not slow" tests/unit
 
 test-faults: $(READY) ## minutes of broken servers and killed processes
 	$(BIN)/pytest tests/faults
 
 check: fmt-check lint types imports test wheel ## everything a change must pass
 
-quick: lint types imports test-unit ## without a server, in seconds
+quick: lint types imports test-quick ## without a server, in seconds
 
 fmt: $(READY) ## format the code
 	$(BIN)/ruff format .

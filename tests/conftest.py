@@ -1,9 +1,11 @@
 """Markers by folder; one real PostgreSQL per session, one database per test."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from bpc_worker import log
 from bpc_worker.adapters.postgres_server import Server
@@ -11,6 +13,17 @@ from tests.support import database as databases
 from tests.support.database import Database
 
 _HERE = Path(__file__).parent
+_SLOW = frozenset(  # left out of `make quick`, never of `make test`
+    [
+        "test_bundle.py", "test_evaluate.py", "test_limits.py", "test_properties.py", "test_qr_image.py",
+        "test_qr_mask.py", "test_receipt.py", "test_rule_packages.py", "test_same_bytes.py",
+        "test_verify.py", "test_canonical_json.py", "test_config_layers.py", "test_vectors.py",
+    ]
+)  # fmt: skip
+
+# Machines are busy, so no deadline for a single example; and a gate must not depend on dice.
+settings.register_profile("patient", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -18,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(_HERE).parts[0]
         if folder in {"integration", "acceptance", "faults"}:
             item.add_marker(folder)
+        if folder == "unit" and (item.path.name in _SLOW or item.path.parent.name == "rules"):
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -50,8 +50,9 @@ def rule_text(fields: int, facts: int) -> str:
     """A module of that many fields, over that many facts made by `parts`."""
     kinds = _KINDS.split("--\n")
     lines = [
-        kinds[number % len(kinds)].format(n=number, k=f"{number * 7 % facts:05}", g=f"{number % 10:02}")
+        kinds[number % len(kinds)].format(n=number, k=key, g=key[:4])
         for number in range(fields - 1)
+        for key in [f"{number * 7 % facts:05}"]
     ]
     return _TOTAL + "".join(lines)
 

@@ -523,6 +523,28 @@ def event_vectors() -> Vectors:
     return {"chain": {"description": "the example of docs/formats.md and two that follow", "events": events}}
 
 
+def qr_vectors() -> Vectors:
+    members = receipt_members()
+    hashes = {
+        "ph": bytes.fromhex(members["payload_hash"]),
+        "pr": bytes.fromhex(members["proof_root_hash"]),
+        "rh": sha256(canonical(members)),
+    }
+    spelled = [f"{name}={base64.b32encode(each).decode().rstrip('=')}" for name, each in hashes.items()]
+    text = "|".join(["BPC1", f"pv={members['passport_version_id']}", *spelled])
+    assert len(text) == 212
+    return {
+        "example": {
+            "description": "the code of the example receipt",
+            "input": {
+                "passport_version_id": members["passport_version_id"],
+                **{k: v.hex() for k, v in hashes.items()},
+            },
+            "expected": {"text": text},
+        }
+    }
+
+
 def beside(name: str) -> Callable[[], Vectors]:
     """The function of a module in this folder: loaded from its file, as nothing else can be imported here."""
 
@@ -548,6 +570,7 @@ FORMATS: dict[str, Callable[[], Vectors]] = {
     "receipt": receipt_vectors,
     "sign": sign_vectors,
     "event": event_vectors,
+    "qr": qr_vectors,
 }
 
 

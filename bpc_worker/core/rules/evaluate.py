@@ -1,6 +1,6 @@
 """Typed module + facts -> values, and a proof of each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -69,7 +69,7 @@ class Evaluator:
         self._meter = Meter(self._limits)
         self._trace = Trace(self._meter, self._limits, on=prove)
         self._fields: dict[str, Ref] = {}
-        self._read: dict[tuple[str, str], Ref] = {}  # tables and fields whose reading is a step already
+        self._read: dict[tuple[object, ...], Ref] = {}  # what was read already, and is a step
         self.result = Evaluated()
 
     @property
@@ -119,9 +119,9 @@ class Evaluator:
     def _rarer(self, node: typed.Rarer, scope: Scope) -> Ref:
         match node:
             case typed.FieldRef(path):
-                return self._once("field", path)
+                return self._once(("field", path), lambda: self._trace.field_ref(path, self._fields[path]))
             case typed.TableRef(name):
-                return self._once("table", name)
+                return self._once(("table", name), lambda: self._trace.table(name, self._module.tables[name]))
             case typed.FactGet() | typed.FactsByPrefix():
                 return self._get(node, scope)
             case typed.LawDate():
@@ -197,17 +197,13 @@ class Evaluator:
             raise RuleError("RULE_ASSERTION_FAILED", f"{node.code}: {node.message}", node.span)
         self._trace.assertion(node.code, node.message, condition)
 
-    def _once(self, kind: str, name: str) -> Ref:
-        known = self._read.get((kind, name))
-        if known is not None and self._trace.on:
-            return known
-        if kind == "table":
-            found = self._trace.table(name, self._module.tables[name])
-        else:
-            found = self._trace.field_ref(name, self._fields[name])
-        if self._trace.on:
-            self._read[kind, name] = found
-        return found
+    def _once(self, key: tuple[object, ...], read: Callable[[], Ref]) -> Ref:
+        """To read a table, a field or a list of facts again is the same step: it is not written again."""
+        if not self._trace.on:
+            return read()
+        if key not in self._read:
+            self._read[key] = read()
+        return self._read[key]
 
     def _law(self, node: typed.LawDate) -> Ref:
         if self._law_date is None:
@@ -234,9 +230,12 @@ class Evaluator:
                 texts = str(names[0].value), str(names[1].value)
         if isinstance(node, typed.FactGet):
             return self._trace.fact(*texts, self._facts.get(*texts), names)
-        found = self._facts.by_prefix(*texts)
-        self._meter.spend(len(found), node.span)
-        return self._trace.facts(*texts, found, names)
+        return self._once(("facts", *texts, *names), lambda: self._list(*texts, names, node.span))
+
+    def _list(self, fact_type: str, prefix: str, names: tuple[Ref, ...], span: Span) -> Ref:
+        found = self._facts.by_prefix(fact_type, prefix)
+        self._meter.spend(len(found), span)
+        return self._trace.facts(fact_type, prefix, found, names)
 
     def _aggregate(self, node: typed.Aggregate, scope: Scope) -> Ref:
         operands = [self.step(each, scope) for each in (node.items, node.start) if each is not None]
@@ -245,7 +244,8 @@ class Evaluator:
         if node.function is not None:
             operands += [self.step(capture, scope) for capture in node.function.captures]
             params |= lambda_params(node.function)
-        self._meter.spend(len(items) if isinstance(items, tuple) else 0, node.span)
+        if node.name != "count":
+            self._measure(items, node.span)
         call = Call(self, node.function, scope, node.span)
         tracing, self._trace.on = self._trace.on, False
         try:

@@ -9,7 +9,7 @@ from bpc_worker.core import canonical_json, numbers
 from bpc_worker.core.hashing import sha256_hex
 from bpc_worker.core.units import UNITS
 
-_BYTES_PER_STEP = 64  # of what is hashed, and not kept
+_BYTES_PER_STEP = 32  # of what is hashed, and not kept
 
 
 @dataclass(frozen=True, slots=True)

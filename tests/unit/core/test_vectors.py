@@ -64,7 +64,14 @@ def expected_in_the_documentation() -> list[str]:
     first, second, _ = load("event/chain")["events"]
     public = disclose["expected"]["views"]["public"]
     refused = load("sign/refused")["cases"]
+    proof = load("proof/product")
+    [example] = [case for case in load("cjson/values")["cases"] if "docs/formats.md" in case["name"]]
     return [
+        *example["expected"].values(),
+        *proof["expected"].values(),
+        proof["input"]["rules"],
+        *hashes_of_step_6(proof["expected"]["proof"]),
+        load("qr/example")["expected"]["text"],
         *snapshot.values(),
         *receipt.values(),
         *first["expected"].values(),
@@ -79,6 +86,18 @@ def expected_in_the_documentation() -> list[str]:
         *sign["expected"].values(),
         *(case["public_key"] for case in refused if case["fault"] == "KEY_OF_SMALL_ORDER"),
     ]
+
+
+def hashes_of_step_6(proof: str) -> list[str]:
+    """What is hashed for the step, and its hash."""
+    nodes = json.loads(proof)["nodes"]
+    content = {
+        "id": 6,
+        "type": nodes[6]["type"],
+        "data": nodes[6]["data"],
+        "children_hashes": [nodes[child]["hash"] for child in nodes[6]["children"]],
+    }
+    return [json.dumps(content, sort_keys=True, separators=(",", ":")), nodes[6]["hash"]]
 
 
 def test_the_examples_of_the_documentation_are_golden_vectors() -> None:

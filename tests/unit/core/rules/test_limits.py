@@ -124,7 +124,9 @@ ENDLESS = {
     "lists in loops": f"field a: Int = let l = {PARTS};"
     ' count(map(l, _a => count(map(l, p => toList(requireSome(recordGet(p, "list")))))));',
     "lists of lists of lists": f"field a: Int = {lets(PARTS, list_of_lists, 9)}count(x9);",
-    "the same facts again and again": fields(lambda _: f"count({PARTS})", 2_000),
+    "the same list again and again": f"field a: Int = let l = {PARTS}; "
+    + lets("l", lambda n: f"if ({n} > 0) then l else l", 500)
+    + "count(x500);",
     "a long text again and again": 'field a: Text = let t = "'
     + "x" * 100_000
     + '"; '
@@ -157,6 +159,7 @@ HARMLESS = {
     "very many assertions": "field a: Int = " + 'assert(true, "A", "m"); ' * 5_000 + "1;",
     "a megabyte on one line": f'field a: Text = "{"x" * 1_000_000}";',
     "a megabyte of comment": f"field a: Int = 1; --{'-' * 1_000_000}",
+    "the same facts again and again": fields(lambda _: f"count({PARTS})", 2_000),
     "a large table read often": "table t: Int = {" + ",".join(f'"k{n}":{n}' for n in range(5_000)) + "};"
     + "".join(f'field f{n}: Opt(Int) = lookup(t, "k{n}");' for n in range(2_000)),
     "a large table in a loop": "table t: Int = {" + ",".join(f'"k{n}":{n}' for n in range(5_000)) + "};"

@@ -11,6 +11,7 @@ import pytest
 from bpc_worker.core import canonical_json
 from bpc_worker.core.compile import Compiled, compile_passport
 from bpc_worker.core.hashing import sha256_hex
+from bpc_worker.core.qr_text import parse, qr_text
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.values import Fact
 from bpc_worker.core.verify import verify_proof
@@ -85,6 +86,21 @@ def test_golden_values_have_their_canonical_bytes(case: dict[str, Any]) -> None:
 def test_golden_texts_that_are_not_canonical_are_refused(case: dict[str, Any]) -> None:
     with pytest.raises(canonical_json.CanonicalJsonError):
         canonical_json.decode(case["text"].encode())
+
+
+def test_the_golden_code_holds_the_golden_receipt() -> None:
+    vector = load("qr/example")
+    given_, text = vector["input"], vector["expected"]["text"]
+
+    made = qr_text(
+        passport_version_id=UUID(given_["passport_version_id"]),
+        payload_hash=bytes.fromhex(given_["ph"]),
+        proof_root_hash=bytes.fromhex(given_["pr"]),
+        receipt_hash=bytes.fromhex(given_["rh"]),
+    )
+
+    assert made == text
+    assert parse(text).receipt_hash.hex() == load("receipt/example")["expected"]["sha256"]
 
 
 def test_a_golden_proof_names_every_type_of_step() -> None:
