@@ -13,13 +13,8 @@ from tests.support import database as databases
 from tests.support.database import Database
 
 _HERE = Path(__file__).parent
-_SLOW = frozenset(  # left out of `make quick`, never of `make test`
-    [
-        "test_bundle.py", "test_evaluate.py", "test_limits.py", "test_properties.py", "test_qr_image.py",
-        "test_qr_mask.py", "test_receipt.py", "test_rule_packages.py", "test_same_bytes.py",
-        "test_verify.py", "test_canonical_json.py", "test_config_layers.py", "test_vectors.py",
-    ]
-)  # fmt: skip
+# Left out of `make quick`, never of `make test`; so are the tests of the core.
+_SLOW = frozenset(["test_qr_image.py", "test_rule_packages.py", "test_config_layers.py"])
 
 # Machines are busy, so no deadline for a single example; and a gate must not depend on dice.
 settings.register_profile("patient", deadline=None, derandomize=os.environ.get("CI") == "true")
@@ -31,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(_HERE).parts[0]
         if folder in {"integration", "acceptance", "faults"}:
             item.add_marker(folder)
-        if folder == "unit" and (item.path.name in _SLOW or item.path.parent.name == "rules"):
+        if folder == "unit" and (item.path.name in _SLOW or "core" in item.path.parts):
             item.add_marker("slow")
 
 
