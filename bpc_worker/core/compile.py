@@ -6,7 +6,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from bpc_worker.core import canonical_json, disclosure
-from bpc_worker.core.canonical_json import JsonValue
+from bpc_worker.core.canonical_json import CanonicalJsonError, JsonValue
 from bpc_worker.core.derivation import Prover
 from bpc_worker.core.forms import uuid_text
 from bpc_worker.core.hashing import sha256, sha256_hex
@@ -151,10 +151,19 @@ def _check_inputs(snapshot: SealedSnapshot, facts: tuple[Fact, ...], rules: Type
         differing = sorted({f"{kind} {key}" for (kind, key), _ in named.items() ^ given.items()})
         shown = ", ".join(differing[:_NAMED_AT_MOST]) or "some are there twice"
         raise CompileError("SNAPSHOT_NOT_READY", f"the facts are not the snapshot's: {shown}")
-    for fact in facts:  # whoever made it may have taken the hash from elsewhere
-        if sha256_hex(canonical_json.encode(fact.payload)) != fact.payload_hash:
-            name = f"{fact.fact_type} {fact.fact_key}"
-            raise CompileError("SNAPSHOT_NOT_READY", f"fact {name} is not what its hash says")
+    for fact in facts:
+        _check_fact(fact)
+
+
+def _check_fact(fact: Fact) -> None:
+    """Its hash is that of its content: whoever made it may have taken the hash from elsewhere."""
+    name = f"fact {fact.fact_type} {fact.fact_key}"
+    try:
+        found = sha256_hex(canonical_json.encode(fact.payload))
+    except CanonicalJsonError as error:
+        raise CompileError("SNAPSHOT_NOT_READY", f"{name}: {error}") from error
+    if found != fact.payload_hash:
+        raise CompileError("SNAPSHOT_NOT_READY", f"{name} is not what its hash says")
 
 
 def _check_size(code: str, what: str, found: int, limit: int) -> None:

@@ -23,7 +23,7 @@ from bpc_worker.core.recompute import recomputed
 from bpc_worker.core.rules.evaluate import Statement
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.relambda import FIELD, LAW_DATE, TABLE
-from bpc_worker.core.rules.source import Limits
+from bpc_worker.core.rules.source import MAX_NESTING, Limits
 from bpc_worker.core.rules.trace import Meter
 from bpc_worker.core.rules.type_text import declared_type
 from bpc_worker.core.rules.types import Type, show
@@ -63,6 +63,8 @@ class Steps:
         self._asked: set[tuple[str, bytes, Children]] = set()
         self._used: set[int] = set()
         self._root: int | None = None
+        self._codes: set[str] = set()
+        self._outer: set[str] = set()  # what leads to fields
         self.fields: dict[str, VerifiedField] = {}
         self.statements: list[Statement] = []
 
@@ -70,7 +72,7 @@ class Steps:
         self._check_new(kind, data, children)
         spare = len(self._spare)
         seen = self._step(kind, data, children)
-        self._used.update(set(children).difference(self._spare[spare:]))
+        self._used.update(children[:1], set(children).difference(self._spare[spare:]))
         self._seen.append(seen)
 
     def _step(self, kind: str, data: Data, children: Children) -> Seen | None:
@@ -135,6 +137,8 @@ class Steps:
         if "law_date" in data:
             members(data, "law_date", "value")
             expect(data["law_date"], True, "law_date")
+            if self._law_date is None:
+                raise StepError("a law date, where none applies")
             expect(data["value"], encoded(self._law_date), "the law date")
             return Seen(data["value"], self._law_date, LAW_DATE)
         members(data, "value")
@@ -151,7 +155,11 @@ class Steps:
 
     def _emit(self, data: Data, children: Children) -> Seen:
         holds = self._state(data, children)
-        self.statements.append(Statement(read_text(data["code"]), holds, read_text(data["message"])))
+        stated = Statement(read_text(data["code"]), holds, read_text(data["message"]))
+        if stated.code in self._codes:  # a passport must not say yes and no under one name
+            raise StepError(f"two statements {shown(stated.code)}")
+        self._codes.add(stated.code)
+        self.statements.append(stated)
         return Seen(holds, holds)
 
     def _state(self, data: Data, children: Children) -> bool:
@@ -209,10 +217,11 @@ class Steps:
 
     def _add_field(self, field: VerifiedField) -> None:
         """Fields are leaves: none is another, and none lies inside another."""
-        outer = field.path.split(".")
-        inside = any(".".join(outer[:length]) in self.fields for length in range(1, len(outer) + 1))
-        if inside or any(path.startswith(f"{field.path}.") for path in self.fields):
-            raise StepError(f"the field {field.path} is another one, or lies in another one")
+        names = field.path.split(".")
+        outer = {".".join(names[:length]) for length in range(1, len(names))}
+        if field.path in self.fields or field.path in self._outer or not outer.isdisjoint(self.fields):
+            raise StepError(f"the field {field.path} is another one, or one lies inside the other")
+        self._outer |= outer
         self.fields[field.path] = field
 
     def _passport(self, params: Data, form: object, children: Children) -> None:
@@ -231,7 +240,7 @@ def read_field(params: Data) -> tuple[str, Type, tuple[str, ...]]:
     optional = [name for name in ("audiences", "cites") if name in params]
     members(params, "path", "type", *optional)
     path = read_text(params["path"])
-    if not _PATH.fullmatch(path):
+    if not _PATH.fullmatch(path) or path.count(".") >= MAX_NESTING:
         raise StepError(f"{shown(path)} is no path")
     audiences, cites = _texts(params, "audiences"), _texts(params, "cites")
     if audiences == [_PUBLIC] or audiences != sorted(set(audiences) & _AUDIENCES):

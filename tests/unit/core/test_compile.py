@@ -146,6 +146,14 @@ def test_a_fact_must_hold_what_its_hash_says() -> None:
     )
 
 
+def test_a_fact_without_a_canonical_form_is_refused() -> None:
+    odd = Fact("Battery", "battery:X", FACTS[0].payload_hash, {"years": 8.5})
+
+    error = refused(facts=(odd, *FACTS[1:]))
+
+    assert error.message.startswith("fact Battery battery:X: /years: only integers are allowed")
+
+
 def test_another_build_cannot_be_asked_for() -> None:
     identity = replace(inputs(WORKED_CHECK, FACTS).identity, compiler_build_id="bpc-core-2")
 

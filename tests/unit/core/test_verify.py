@@ -206,6 +206,18 @@ def say_a_field_is_spare(doc: Document) -> None:
     field(doc, "numbers.same")["children"].append(field(doc, "carbon.total")["id"])
 
 
+def say_the_value_is_spare(doc: Document) -> None:
+    target = field(doc, "numbers.same")
+    target["children"] = [target["children"][0]] * 2
+
+
+def state_twice(doc: Document) -> None:
+    """Once more under the same name, of another condition."""
+    stated = next(node for node in doc["nodes"] if node["type"] == "COMPLIANCE_EMIT")
+    other = next(node for node in doc["nodes"] if node["data"].get("result") is False)
+    appended(doc, "COMPLIANCE_EMIT", {**stated["data"], "result": False}, other["id"])
+
+
 def name_spare_before_stated(doc: Document) -> None:
     """Beside its value a field names what was stated first, then what was not used."""
     target = field(doc, "carbon.low")
@@ -307,11 +319,11 @@ FORGERIES: dict[str, tuple[str, Forgery]] = {
     "a dropped field": ("the root", drop_a_field),
     "a field twice": ("the same step is there already", repeat_a_field),
     "a field that is an outer one": (
-        "the field carbon is another one, or lies in another one",
+        "the field carbon is another one, or one lies inside the other",
         add_a_field("carbon"),
     ),
     "a field inside another": (
-        "the field secret.inner is another one, or lies in another on",
+        "the field secret.inner is another one",
         add_a_field("secret.inner"),
     ),
     "a path that is none": ("'a..b' is no path", add_a_field("a..b")),
@@ -350,6 +362,9 @@ FORGERIES: dict[str, tuple[str, Forgery]] = {
     "another table of the same name": ("the same step is there already", same_table_twice),
     "the same question with another answer": ("the same step is there already", answer_twice("recordGet")),
     "two contents of one fact": ("the same fact before", another_fact_of_the_name),
+    "a value said not to be used": ("is used, and said not to be", say_the_value_is_spare),
+    "two statements of one code": ("two statements 'ART_7'", state_twice),
+    "a path without end": ("is no path", add_a_field(".".join("a" * 65))),
     "a field without a value": (
         "the field numbers.same rests on nothing",
         set_children(the_field("numbers.same")),
@@ -765,11 +780,14 @@ def change_result_at(number: int) -> Forgery:
     return lambda doc: doc["nodes"][number]["data"].update(result={"qty": "1", "unit": "kgCO2e"})
 
 
-def test_a_law_date_is_needed_where_the_rules_ask_for_it() -> None:
+@pytest.mark.parametrize("value", [None, "none", {"date": "2027-02-18"}])
+def test_a_law_date_is_the_one_that_applies(value: Any) -> None:
+    data = forged(set_data(of_kind("CONST", law_date=True), value=value))
+
+    with pytest.raises(ProofError, match="a law date, where none applies"):
+        verify_proof(data, law_date=None)
     with pytest.raises(ProofError, match="the law date: found"):
-        verify_proof(rehashed(copy.deepcopy(HONEST)), law_date=None)
-    with pytest.raises(ProofError, match="the law date: found"):
-        verify_proof(rehashed(copy.deepcopy(HONEST)), law_date=date(2027, 2, 19))
+        verify_proof(data, law_date=date(2027, 2, 19))
 
 
 def test_a_fact_is_not_trusted_about_its_own_hash() -> None:
