@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 
 from bpc_worker import __version__, log
 from bpc_worker.adapters import ids
@@ -17,12 +18,15 @@ from bpc_worker.adapters.postgres.schema import applied_migrations
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
 from bpc_worker.config import Settings
 from bpc_worker.context import Equipment
+from bpc_worker.core.signing import Ed25519Signer
 from bpc_worker.engine import Engine
+from bpc_worker.handler_api import Policy
 from bpc_worker.handler_loop import HandlerLoop
 from bpc_worker.health import Health
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, Settleable
 from bpc_worker.jobs.settlement import Settlement, settlement
+from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.lease import LeaseKeeper, LeaseTiming
 from bpc_worker.reaper import Reaper
 from bpc_worker.registry import Registry
@@ -230,9 +234,36 @@ def _equipment(
         ),
         children=children,
         commands=settings.commands,
+        policy=policy(settings),
+        keyring=keyring(settings),
         settlement=settle,
     )
     return equipment, close
+
+
+def policy(settings: Settings) -> Policy:
+    return Policy(
+        ingest_folders=tuple(Path(folder) for folder in settings.ingest.folders),
+        document_bytes=settings.limits.document_bytes,
+        payload_bytes=settings.limits.payload_bytes,
+        proof_bytes=settings.limits.proof_bytes,
+        receipt_bytes=settings.limits.receipt_bytes,
+    )
+
+
+def keyring(settings: Settings) -> Keyring:
+    """The configured keys; in development, for those that are not, keys that everybody knows."""
+    seed, key_id = settings.signing.private_key, settings.signing.key_id
+    disclosure_key = settings.disclosure.key
+    if seed is not None and key_id is not None:
+        return Keyring(Ed25519Signer(key_id, seed), disclosure_key or _development_disclosure_key(settings))
+    if settings.env == "prod":
+        return Keyring(None, disclosure_key)
+    return Keyring(development_signer(), disclosure_key or _development_disclosure_key(settings))
+
+
+def _development_disclosure_key(settings: Settings) -> bytes | None:
+    return None if settings.env == "prod" else DEVELOPMENT_DISCLOSURE_KEY
 
 
 def _pace(settings: Settings) -> Pace:

@@ -41,7 +41,7 @@ _QUOTED_VALUE = re.compile(r"Invalid enum value .*?( - at `|$)", re.DOTALL)
 async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Context) -> Outcome:
     """Every way a handler can end, as one value. Cancellation alone flies on: whoever cancelled knows why."""
     try:
-        payload = decode(claim.payload, spec.payload)
+        payload = decode(_without_tenant(claim), spec.payload)
         result = await spec.handle(payload, context)
         return Done(encode_result(result), spec_hash_of(claim))
     except LeaseLost:
@@ -63,6 +63,27 @@ async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Cont
         what = f"{type(error).__name__} at {_place(error)}"
         _log.warning("handler_bug", error_message=what, exception=_frames(error))
         return Retry(ErrorInfo(Code.INTERNAL_ERROR, what, True))
+
+
+class _Named(msgspec.Struct, frozen=True):
+    tenant_id: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def _without_tenant(claim: Claim) -> str:
+    """A payload may repeat whose job it is; another tenant's name there is an attempt to get at its rows."""
+    if '"tenant_id"' not in claim.payload:
+        return claim.payload
+    try:
+        named = msgspec.json.decode(claim.payload, type=_Named).tenant_id
+        if named is msgspec.UNSET:
+            return claim.payload
+        rest = msgspec.json.decode(claim.payload, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return claim.payload  # whoever decodes it says what is wrong
+    if named.lower() != str(claim.tenant_id):
+        raise Permanent(Code.FORBIDDEN, "payload: tenant_id is not the job's")
+    del rest["tenant_id"]
+    return msgspec.json.encode(rest).decode()
 
 
 def decode(payload: str, into: type[msgspec.Struct]) -> msgspec.Struct:

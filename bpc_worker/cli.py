@@ -115,7 +115,7 @@ def tenant_add(name: str, config_path: str | None) -> None:
     \b
     Example: bpc-worker tenant add acme
     """
-    from bpc_worker import owner
+    from bpc_worker.owner import queue as owner
 
     settings = settings_from(config_path)
     with database_url(settings) as url, explained():
@@ -151,8 +151,8 @@ def enqueue(  # noqa: PLR0913 - one argument per option
     \b
     Example: bpc-worker enqueue RUN_COMMAND --tenant acme --payload '{"command": "hello"}'
     """
-    from bpc_worker import owner
     from bpc_worker.jobs.model import NewJob
+    from bpc_worker.owner import queue as owner
 
     settings, registry = settings_from(config_path), installed_handlers()
     with explained():

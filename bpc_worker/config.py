@@ -12,6 +12,8 @@ import msgspec
 from bpc_worker.commands import Command
 from bpc_worker.config_keys import DATABASE_PARTS
 from bpc_worker.config_layers import Draft, take_environment, take_file, take_flags
+from bpc_worker.core.compile import COMPILER_BUILD_ID
+from bpc_worker.keyring import DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
 
 __all__ = ["Command", "ConfigError", "Settings", "describe", "load"]
 
@@ -90,6 +92,30 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Signing:
+    private_key: bytes | None = field(repr=False)
+    key_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    key: bytes | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    folders: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    document_bytes: int
+    payload_bytes: int
+    proof_bytes: int
+    receipt_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     env: Literal["dev", "prod"]
     database: Database
@@ -100,6 +126,11 @@ class Settings:
     http: Http
     health: Health
     log: Log
+    signing: Signing
+    disclosure: Disclosure
+    compiler_build_id: str
+    ingest: Ingest
+    limits: Limits
     data_dir: str | None
     commands: Mapping[str, Command] = field(repr=False)
     sources: Mapping[str, str]
@@ -122,6 +153,8 @@ def load(
     _settle_database(draft)
     _settle_queue(draft)
     _check_lease(draft)
+    _check_keys(draft)
+    _check_build_id(draft)
     if draft.problems:
         raise ConfigError(draft.problems)
     return _settings(draft)
@@ -146,6 +179,8 @@ def _shown(value: object) -> str:
             return str(value).lower()
         case float():
             return f"{value:.15g}"
+        case bytes():
+            return "***"
         case tuple() | dict():  # of commands only the names: their environment may hold secrets
             return ", ".join(value)
         case _:
@@ -212,6 +247,33 @@ def _check_lease(draft: Draft) -> None:
                 f"{draft.whence(renew)}: {_shown(pause)} is more than half of "
                 f"{draft.whence(lease)}: {_shown(lasts)}"
             )
+
+
+def _check_keys(draft: Draft) -> None:
+    """A key and its name go together; the development key is known to everybody, so production has none."""
+    seed, name = "signing.private_key", "signing.key_id"
+    if draft.failed & {seed, name}:
+        return
+    if draft.has(seed) != draft.has(name):
+        have, lacks = (seed, name) if draft.has(seed) else (name, seed)
+        draft.problems.append(
+            f"{draft.whence(have)}: also needs {lacks}; `bpc-worker keys generate` tells both"
+        )
+    elif draft.values["env"] == "prod" and (
+        draft.values[seed] == DEVELOPMENT_SEED or draft.values[name] == DEVELOPMENT_KEY_ID
+    ):
+        draft.problems.append(
+            f"{draft.whence(seed)}: the development key is known to everybody, and env is prod"
+        )
+
+
+def _check_build_id(draft: Draft) -> None:
+    wanted = draft.values["compiler_build_id"]
+    if "compiler_build_id" not in draft.failed and wanted != COMPILER_BUILD_ID:
+        whence = draft.whence("compiler_build_id")
+        draft.problems.append(
+            f"{whence}: {wanted} is unknown here; this release compiles as {COMPILER_BUILD_ID}"
+        )
 
 
 def _settings(draft: Draft) -> Settings:

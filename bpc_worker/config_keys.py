@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
@@ -123,11 +124,15 @@ _name = text(100)
 
 
 def _names(value: object) -> tuple[str, ...]:
+    return _names_of(value, _name)
+
+
+def _names_of(value: object, kind: Kind) -> tuple[str, ...]:
     parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or not parts:
         raise ValueError
     for part in parts:
-        _name.parse(part)
+        kind.parse(part)
     return tuple(dict.fromkeys(parts))
 
 
@@ -169,6 +174,30 @@ def _commands(value: object) -> Mapping[str, Command]:
     if wrong:
         raise NotAllowedError("; ".join(wrong))
     return found
+
+
+def secret_bytes(least: int, most: int) -> Kind:
+    """Random bytes in base64."""
+
+    def parse(value: object) -> bytes:
+        found = b64decode(str(value).strip(), validate=True)
+        if not least <= len(found) <= most:
+            raise NotAllowedError(f"it has {len(found)} bytes")
+        return found
+
+    length = f"{least}" if least == most else f"{least} to {most}"
+    return Kind(f"exactly {length} bytes in base64" if least == most else f"{length} bytes in base64", parse)
+
+
+def _folders(value: object) -> tuple[str, ...]:
+    found = _names_of(value, text(4096))
+    for folder in found:
+        if not folder.startswith("/"):
+            raise NotAllowedError(f"{folder} is not an absolute path")
+    return found
+
+
+folders = Kind("absolute paths of folders, a list or separated by commas", _folders)
 
 
 commands = Kind(
@@ -268,6 +297,29 @@ KEYS = (
     _key("health.require_queue", switch, False, "not ready without the broker"),
     _key("log.level", choice("debug", "info", "warning", "error"), "info", "least level logged"),
     _key("log.format", choice("auto", "json", "console"), "auto", "auto: console on a terminal"),
+    _key(
+        "signing.private_key",
+        secret_bytes(32, 32),
+        None,
+        "the Ed25519 seed that passports are signed with; without one, dev uses a key that everybody knows",
+        env="BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64",
+        secret=True,
+    ),
+    _key("signing.key_id", text(200), None, "name of that key in the registry"),
+    _key(
+        "disclosure.key",
+        secret_bytes(32, 1024),
+        None,
+        "what the salts of withheld fields are made from; the same for all workers, for ever",
+        env="BPC_DISCLOSURE_KEY",
+        secret=True,
+    ),
+    _key("compiler_build_id", text(100), "bpc-core-1", "the semantics passports are compiled with"),
+    _key("ingest.folders", folders, (), "folders INGEST_DOCUMENT may read files from"),
+    _key("limits.document_bytes", whole(1, 1_073_741_824), 20 * 1024 * 1024, "largest document"),
+    _key("limits.payload_bytes", whole(1024, 16_777_216), 131_072, "largest payload of a passport"),
+    _key("limits.proof_bytes", whole(1024, 67_108_864), 262_144, "largest proof of a passport"),
+    _key("limits.receipt_bytes", whole(1024, 1_048_576), 16_384, "largest signed receipt"),
     _key("data_dir", text(4096), None, "where the embedded PostgreSQL keeps its data"),
     _key("commands", commands, {}, "programs that RUN_COMMAND may start", secret=True),
 )

@@ -4,14 +4,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
+from uuid import UUID
 
 from bpc_worker.attempt import clean, encode_result, info, spec_hash_of, storable_json
 from bpc_worker.commands import Command
+from bpc_worker.core.signing import Signer
 from bpc_worker.handler_api import (
     AnyChildTask,
     ChildTask,
     JobInfo,
     Permanent,
+    Policy,
     Reading,
     Request,
     Response,
@@ -20,6 +23,7 @@ from bpc_worker.handler_api import (
 )
 from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement
+from bpc_worker.keyring import Keyring
 from bpc_worker.lease import Holding
 
 _LONGEST_STAGE = 200
@@ -44,6 +48,8 @@ class Equipment:
     database: Database
     children: Children
     commands: Mapping[str, Command]
+    policy: Policy
+    keyring: Keyring
     settlement: Callable[[Claim, Settleable], Settlement]
 
 
@@ -74,6 +80,17 @@ class HandlerContext:
     @property
     def commands(self) -> Mapping[str, Command]:
         return self._equipment.commands
+
+    @property
+    def policy(self) -> Policy:
+        return self._equipment.policy
+
+    @property
+    def signer(self) -> Signer:
+        return self._equipment.keyring.signer
+
+    def disclosure_seed(self, passport_version_id: UUID) -> bytes:
+        return self._equipment.keyring.disclosure_seed(passport_version_id)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Reading]:

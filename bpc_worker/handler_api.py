@@ -4,11 +4,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from uuid import UUID
 
 import msgspec
 
 from bpc_worker.commands import Command
+from bpc_worker.core.signing import Signer
 from bpc_worker.jobs.errors import (
     Code,
     JobError,
@@ -34,6 +37,7 @@ __all__ = [
     "NewJob",
     "Payload",
     "Permanent",
+    "Policy",
     "Priority",
     "Reading",
     "Retryable",
@@ -62,6 +66,17 @@ class JobInfo:
     max_attempts: int
     created_at: datetime
     correlation_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the operator allows: where documents may lie, and how large things may become."""
+
+    ingest_folders: tuple[Path, ...] = ()
+    document_bytes: int = 20 * 1024 * 1024
+    payload_bytes: int = 131_072
+    proof_bytes: int = 262_144
+    receipt_bytes: int = 16_384
 
 
 class Reading(Protocol):
@@ -111,6 +126,16 @@ class Context(Protocol):
 
     @property
     def commands(self) -> Mapping[str, Command]: ...
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def signer(self) -> Signer:
+        """Who signs passports here; SIGNING_KEY_MISSING when nobody does. Never goes into a child."""
+
+    def disclosure_seed(self, passport_version_id: UUID) -> bytes:
+        """What the salts of a version are made from; the same on every worker of the installation."""
 
     def reading(self) -> AbstractAsyncContextManager[Reading]:
         """Read preconditions and inputs; keep it short, nothing is computed inside."""

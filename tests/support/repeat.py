@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> None:
         decimal.setcontext(context)
     found = repeated(int(arguments[arguments.index("--shuffle") + 1]) if "--shuffle" in arguments else 0)
     if "--qr" in arguments:
-        from bpc_worker.adapters.qr_image import qr_matrix
+        from bpc_worker.qr_image import qr_matrix
 
         matrix = qr_matrix(str(found["qr text"]))
         found["qr matrix"] = [matrix.size, matrix.mask, sha256_hex(str(matrix.rows).encode())]

@@ -12,7 +12,7 @@ from PIL import Image
 from qrcode import QRCode, util
 from qrcode.constants import ERROR_CORRECT_M
 
-from bpc_worker.adapters.qr_image import QrMatrix, qr_matrix, qr_png
+from bpc_worker.qr_image import QrMatrix, qr_matrix, qr_png
 from bpc_worker.core.hashing import sha256, sha256_hex
 from bpc_worker.core.qr_mask import penalty
 from bpc_worker.core.qr_text import QrCapacityError, gs1_digital_link, qr_text
@@ -188,7 +188,7 @@ def test_a_text_of_megabytes_is_refused_like_any_other() -> None:
 
 
 def test_two_processes_make_the_same_code() -> None:
-    program = "import sys; from bpc_worker.adapters.qr_image import *; print(qr_matrix(sys.argv[1]).modules)"
+    program = "import sys; from bpc_worker.qr_image import *; print(qr_matrix(sys.argv[1]).modules)"
     codes = {
         subprocess.run(
             [sys.executable, "-c", program, BPC1_TEXT],

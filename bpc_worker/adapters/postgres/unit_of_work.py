@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from psycopg import sql
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
@@ -50,12 +51,31 @@ class LinkPool:
             self._idle.pop().drop()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """On whose behalf jobs are queued, and what they follow from."""
+
+    tenant_id: TenantId
+    job_id: JobId | None = None
+    correlation_id: str | None = None
+    traceparent: str | None = None
+
+    @staticmethod
+    def of(claim: Claim) -> "Origin":
+        return Origin(
+            tenant_id=claim.tenant_id,
+            job_id=claim.job_id,
+            correlation_id=claim.correlation_id,
+            traceparent=claim.traceparent,
+        )
+
+
 class Session:
     """Reading and Tx over one connection inside one transaction."""
 
-    def __init__(self, link: Link, claim: Claim, settings: QueueSettings, timeout: float) -> None:
+    def __init__(self, link: Link, origin: Origin, settings: QueueSettings, timeout: float) -> None:
         self._link = link
-        self._claim = claim
+        self._origin = origin
         self._settings = settings
         self._timeout = timeout
         self.follow_ups: list[NewJob] = []
@@ -70,9 +90,9 @@ class Session:
             raise Retryable(Code.INTERNAL_ERROR, error.message) from error
 
     async def enqueue(self, job: NewJob) -> JobId:
-        params = enqueue_params(self._settings, self._claim.tenant_id, job, self._claim.job_id)
-        params["correlation_id"] = job.correlation_id or self._claim.correlation_id
-        params["traceparent"] = job.traceparent or self._claim.traceparent
+        params = enqueue_params(self._settings, self._origin.tenant_id, job, self._origin.job_id)
+        params["correlation_id"] = job.correlation_id or self._origin.correlation_id
+        params["traceparent"] = job.traceparent or self._origin.traceparent
         params["now"] = None
         rows = await self._link.run(query("jobs/enqueue"), params, timeout=self._timeout)
         found = enqueued(rows)
@@ -93,8 +113,8 @@ class Transactions:
     @asynccontextmanager
     async def reading(self, claim: Claim) -> AsyncIterator[Session]:
         async with self._pool.link() as link:
-            await self._begin(link, claim.tenant_id, "REPEATABLE READ READ ONLY")
-            yield Session(link, claim, self._settings, self._statement_timeout)
+            await begin(link, claim.tenant_id, "REPEATABLE READ READ ONLY", timeout=self._timeout)
+            yield Session(link, Origin.of(claim), self._settings, self._statement_timeout)
             await link.run(b"COMMIT", timeout=self._timeout)
 
     async def complete(
@@ -135,8 +155,8 @@ class Transactions:
         follow_ups: tuple[NewJob, ...] = ()
         try:
             async with self._pool.link() as link:
-                await self._begin(link, claim.tenant_id, "READ COMMITTED")
-                session = Session(link, claim, self._settings, self._statement_timeout)
+                await begin(link, claim.tenant_id, "READ COMMITTED", timeout=self._timeout)
+                session = Session(link, Origin.of(claim), self._settings, self._statement_timeout)
                 await write(session)
                 status = await self._settle(link, holding, settlement)
                 committing, follow_ups = True, tuple(session.follow_ups)
@@ -177,9 +197,10 @@ class Transactions:
                 raise LeaseLost("the job is somebody else's by now")
         raise Unavailable(Code.DB_UNAVAILABLE, "the COMMIT did not take place")
 
-    async def _begin(self, link: Link, tenant_id: TenantId, mode: str) -> None:
-        """Row level security sees the tenant inside this transaction only, never on the session."""
-        statement = sql.SQL(
-            "BEGIN TRANSACTION ISOLATION LEVEL {}; {} SELECT set_config('bpc.tenant_id', {}, true)"
-        ).format(sql.SQL(mode), sql.SQL(link.dsn.local_limits()), sql.Literal(str(tenant_id)))
-        await link.run(statement, timeout=self._timeout)
+
+async def begin(link: Link, tenant_id: TenantId, mode: str, *, timeout: float) -> None:
+    """Row level security sees the tenant inside this transaction only, never on the session."""
+    statement = sql.SQL(
+        "BEGIN TRANSACTION ISOLATION LEVEL {}; {} SELECT set_config('bpc.tenant_id', {}, true)"
+    ).format(sql.SQL(mode), sql.SQL(link.dsn.local_limits()), sql.Literal(str(tenant_id)))
+    await link.run(statement, timeout=timeout)

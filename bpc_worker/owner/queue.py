@@ -1,4 +1,4 @@
-"""What the owner of a pipeline does: add tenants, queue jobs. Raises JobError; prints nothing."""
+"""Tenants and jobs, as commands add them. Raises JobError; prints nothing."""
 
 from dataclasses import dataclass
 

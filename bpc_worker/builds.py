@@ -1,0 +1,115 @@
+"""The steps of a passport build: each is taken in the transaction of the job that made it possible.
+
+Whoever takes one holds the build's row first, so that two jobs that end at the same moment see each other.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.handler_api import NewJob, Tx
+from bpc_worker.rows import all_of, one
+
+
+class Build(msgspec.Struct, frozen=True):
+    build_id: UUID
+    tenant_id: UUID
+    passport_id: UUID
+    rule_package_version_id: UUID
+    law_date: date
+    state: str
+    snapshot_id: UUID | None
+    passport_version_id: UUID | None
+
+
+class _Progress(msgspec.Struct, frozen=True):
+    waiting: int
+    rejected: int
+
+
+class _Made(msgspec.Struct, frozen=True):
+    snapshot_id: UUID
+
+
+async def hold(tx: Tx, build_id: UUID | None, tenant_id: UUID) -> Build | None:
+    """The build, held until the transaction ends; None for a job that belongs to none."""
+    if build_id is None:
+        return None
+    rows = await tx.query("builds/lock", {"build_id": build_id, "tenant_id": tenant_id})
+    return one(rows, Build, "build")
+
+
+async def take_document(tx: Tx, build: Build, external_ref: str, document_version_id: UUID) -> None:
+    """The build has this version of that document from now on; a stopped one goes on."""
+    params = {"build_id": build.build_id, "tenant_id": build.tenant_id, "external_ref": external_ref}
+    rows = await tx.query("builds/take_document", params | {"document_version_id": document_version_id})
+    one(rows, _Taken, f"document {external_ref!r} in the build")
+    if build.state == "STOPPED" and not (await _progress(tx, build)).rejected:
+        await move(tx, build, "DOCUMENTS")
+
+
+class _Taken(msgspec.Struct, frozen=True):
+    external_ref: str
+
+
+async def documents_done(tx: Tx, build: Build) -> None:
+    """When the last document is validated: the snapshot over the build's facts, and the job that seals it."""
+    progress = await _progress(tx, build)
+    if not waits_for(build, "DOCUMENTS") or progress.waiting:
+        return
+    if progress.rejected:
+        await stop_rejected(tx, build)
+        return
+    params = _params(build)
+    [made] = all_of(await tx.query("builds/make_snapshot", {"tenant_id": build.tenant_id}), _Made)
+    params["snapshot_id"] = made.snapshot_id
+    await tx.query("builds/fill_snapshot", params)
+    await move(tx, build, "SNAPSHOT", snapshot_id=made.snapshot_id)
+    await tx.enqueue(
+        NewJob(
+            type="BUILD_SNAPSHOT",
+            payload={"snapshot_id": str(made.snapshot_id), "seal": True, "build_id": str(build.build_id)},
+            idempotency_key=str(made.snapshot_id),
+        )
+    )
+
+
+async def _progress(tx: Tx, build: Build) -> _Progress:
+    [progress] = all_of(await tx.query("builds/progress", _params(build)), _Progress)
+    return progress
+
+
+def waits_for(build: Build, state: str) -> bool:
+    """A stopped build goes on where somebody mended it: a retried job, a replaced document."""
+    return build.state in {state, "STOPPED"}
+
+
+async def stop_rejected(tx: Tx, build: Build | None) -> None:
+    """Stop it with all that is wrong with its documents."""
+    if build is not None:
+        await tx.query("builds/stop_rejected", _params(build))
+
+
+async def stop(tx: Tx, build: Build | None, errors: Sequence[object]) -> None:
+    """Nothing more happens to it until somebody mends what is listed."""
+    if build is not None:
+        await tx.query("builds/stop", _params(build) | {"errors": msgspec.json.encode(errors).decode()})
+
+
+async def move(
+    tx: Tx,
+    build: Build | None,
+    state: str,
+    *,
+    snapshot_id: UUID | None = None,
+    passport_version_id: UUID | None = None,
+) -> None:
+    if build is not None:
+        made = {"snapshot_id": snapshot_id, "passport_version_id": passport_version_id}
+        await tx.query("builds/move", _params(build) | {"state": state} | made)
+
+
+def _params(build: Build) -> dict[str, object]:
+    return {"build_id": build.build_id, "tenant_id": build.tenant_id}

@@ -1,0 +1,91 @@
+"""The transactions of a pipeline's owner: for one tenant, with an actor's name, waking workers afterwards."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from bpc_worker import app
+from bpc_worker.adapters.amqp import publish_once
+from bpc_worker.adapters.postgres.link import Link
+from bpc_worker.adapters.postgres.unit_of_work import Origin, Session, begin
+from bpc_worker.adapters.sql_files import query
+from bpc_worker.config import Settings
+from bpc_worker.evidence import Happened, record
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import TenantId
+from bpc_worker.registry import Registry
+
+_CALL_SECONDS = 10.0
+_STATEMENT_SECONDS = 60.0
+
+
+class _Found(msgspec.Struct, frozen=True):
+    tenant_id: TenantId
+    name: str
+
+
+class _Login(msgspec.Struct, frozen=True):
+    login: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One tenant's pipeline, as its owner sees it. Made by `open_owner`."""
+
+    settings: Settings
+    registry: Registry
+    tenant_id: TenantId
+    tenant_name: str
+    actor_id: str
+    link: Link
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Tx]:
+        """Everything inside happens or nothing does; workers are told of new jobs after the commit."""
+        async with self._session("READ COMMITTED") as session:
+            yield session
+        if session.follow_ups and self.settings.queue.enabled and self.settings.queue.url is not None:
+            await publish_once(
+                app.broker(self.settings, self.settings.queue.url)
+            )  # polling finds them anyway
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Tx]:
+        """One unchanging view of the tenant's rows."""
+        async with self._session("REPEATABLE READ READ ONLY") as session:
+            yield session
+
+    @asynccontextmanager
+    async def _session(self, mode: str) -> AsyncIterator[Session]:
+        await begin(self.link, self.tenant_id, mode, timeout=_CALL_SECONDS)
+        try:
+            queue = app.queue_settings(self.settings, self.registry)
+            session = Session(self.link, Origin(tenant_id=self.tenant_id), queue, _STATEMENT_SECONDS)
+            yield session
+            await self.link.run(b"COMMIT", timeout=_STATEMENT_SECONDS)
+        except BaseException:
+            self.link.drop()  # the server rolls back; the next transaction connects anew
+            raise
+
+    async def record(self, tx: Tx, *happened: Happened) -> None:
+        await record(tx, *happened, tenant_id=self.tenant_id, actor_id=self.actor_id)
+
+
+@asynccontextmanager
+async def open_owner(settings: Settings, registry: Registry, url: str, tenant: str) -> AsyncIterator[Owner]:
+    """The pipeline of a tenant, by id or by name."""
+    link = Link(app.dsn(settings, url))
+    try:
+        rows = await link.run(query("tenants/find"), {"wanted": tenant}, timeout=_CALL_SECONDS)
+        if not rows:
+            hint = "add it with `bpc-worker tenant add NAME`"
+            raise Permanent(Code.NOT_FOUND, f"no tenant {tenant!r}; {hint}")
+        found = msgspec.convert(rows[0], _Found)
+        [login] = await link.run(b"SELECT session_user::text AS login", timeout=_CALL_SECONDS)
+        actor = f"user:{msgspec.convert(login, _Login).login}"
+        yield Owner(settings, registry, found.tenant_id, found.name, actor, link)
+    finally:
+        link.drop()

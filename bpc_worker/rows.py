@@ -1,0 +1,26 @@
+"""Rows of the database as typed records: what a query promises is checked once, here."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from bpc_worker.jobs.errors import Code, Permanent
+
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+def all_of(rows: Sequence[Mapping[str, object]], record: type[Record]) -> list[Record]:
+    return [msgspec.convert(dict(row), record) for row in rows]
+
+
+def maybe(rows: Sequence[Mapping[str, object]], record: type[Record]) -> Record | None:
+    return msgspec.convert(dict(rows[0]), record) if rows else None
+
+
+def one(rows: Sequence[Mapping[str, object]], record: type[Record], what: str) -> Record:
+    """The row, or NOT_FOUND: in the same words for an id of another tenant and for one of nobody."""
+    found = maybe(rows, record)
+    if found is None:
+        raise Permanent(Code.NOT_FOUND, f"there is no such {what}")
+    return found

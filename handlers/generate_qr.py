@@ -1,0 +1,90 @@
+"""GENERATE_QR: the code that goes onto the battery, as text and as a picture."""
+
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker import builds
+from bpc_worker.core.hashing import sha256
+from bpc_worker.core.qr_text import QrCapacityError, qr_text
+from bpc_worker.evidence import Happened, record
+from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
+from bpc_worker.rows import one
+
+
+class GenerateQr(Payload, frozen=True):
+    passport_version_id: UUID
+    build_id: UUID | None = None
+
+
+class Version(msgspec.Struct, frozen=True):
+    passport_version_id: UUID
+    passport_id: UUID
+    status: str
+    payload_hash: bytes
+    proof_root_hash: bytes
+    receipt_hash: bytes
+    qr_payload: str | None
+
+
+class Request(msgspec.Struct, frozen=True):
+    text: str
+
+
+class Response(msgspec.Struct, frozen=True):
+    png: bytes
+
+
+def draw(request: Request) -> Response:
+    from bpc_worker.qr_image import qr_png  # Pillow and qrcode are for children
+
+    try:
+        return Response(qr_png(request.text))
+    except QrCapacityError as error:
+        raise Permanent(Code.QR_CAPACITY, str(error)) from error
+
+
+DRAW = ChildTask(name="handlers.generate_qr:DRAW", request=Request, response=Response, run=draw)
+
+
+async def handle(payload: GenerateQr, ctx: Context) -> object:
+    params = {"tenant_id": ctx.job.tenant_id, "passport_version_id": payload.passport_version_id}
+    async with ctx.reading() as reading:
+        version = one(await reading.query("passports/read_version", params), Version, "passport version")
+    if version.status == "COMPILING":
+        raise Permanent(Code.VALIDATION_ERROR, "the passport version is not signed yet")
+    text = qr_text(
+        passport_version_id=version.passport_version_id,
+        payload_hash=version.payload_hash,
+        proof_root_hash=version.proof_root_hash,
+        receipt_hash=version.receipt_hash,
+    )
+    png = b"" if version.qr_payload is not None else (await ctx.child(DRAW, Request(text))).png
+    await ctx.complete(lambda tx: _write(tx, payload, ctx, version, text, png))
+    return None
+
+
+async def _write(tx: Tx, payload: GenerateQr, ctx: Context, version: Version, text: str, png: bytes) -> None:
+    build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
+    code = {"qr_payload": text, "qr_png": png}
+    params: dict[str, object] = {
+        "tenant_id": ctx.job.tenant_id,
+        "passport_version_id": version.passport_version_id,
+    }
+    if png and await tx.query("passports/set_qr", params | code):
+        happened = Happened(
+            event_type="PASSPORT_QR_GENERATED",
+            aggregate_type="passport",
+            aggregate_id=version.passport_id,
+            payload={
+                "passport_version_id": str(version.passport_version_id),
+                "qr_payload_sha256": sha256(text.encode()).hex(),
+            },
+        )
+        await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
+    ours = build is not None and build.passport_version_id == payload.passport_version_id
+    if build is not None and ours and builds.waits_for(build, "QR"):
+        await builds.move(tx, build, "DONE")
+
+
+SPEC = HandlerSpec(job_type="GENERATE_QR", payload=GenerateQr, handle=handle, child_tasks=(DRAW,))

@@ -1,0 +1,175 @@
+"""PARSE_FACTS: a document version becomes facts, or a list of what its sender has to mend."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker import builds
+from bpc_worker.core import canonical_json
+from bpc_worker.documents.model import Accepted, Declared
+from bpc_worker.documents.parse import parse_document
+from bpc_worker.evidence import Happened, record
+from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
+from bpc_worker.rows import one
+
+_SHOWN_AT_MOST = 20
+
+
+class ParseFacts(Payload, frozen=True):
+    document_version_id: UUID
+    build_id: UUID | None = None
+
+
+class Document(msgspec.Struct, frozen=True):
+    document_version_id: UUID
+    document_id: UUID
+    kind: str
+    external_ref: str
+    sha256: bytes
+    mime_type: str
+    number_format: str | None
+    content: bytes
+    status: str
+    errors: list[object] | None
+
+
+class Request(msgspec.Struct, frozen=True):
+    kind: str
+    mime_type: str
+    number_format: str | None
+    content: bytes
+
+
+class ParsedFact(msgspec.Struct, frozen=True):
+    fact_type: str
+    fact_key: str
+    schema_version: int
+    canonical: bytes
+    pointer: str
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    where: str
+    message: str
+
+
+class Response(msgspec.Struct, frozen=True):
+    facts: list[ParsedFact] = []
+    code: str | None = None  # set when it was rejected
+    mistakes: list[Mistake] = []
+
+
+def parse(request: Request) -> Response:
+    """In a child: the content is whatever somebody sent."""
+    declared = Declared(kind=request.kind, mime_type=request.mime_type, number_format=request.number_format)
+    match parse_document(request.content, declared):
+        case Accepted(facts=found):
+            facts = [
+                ParsedFact(
+                    fact.fact_type,
+                    fact.fact_key,
+                    fact.schema_version,
+                    canonical_json.encode(fact.payload),
+                    fact.pointer,
+                )
+                for fact in found
+            ]
+            return Response(facts=facts)
+        case rejected:
+            mistakes = [Mistake(problem.where, problem.message) for problem in rejected.problems]
+            return Response(code=rejected.code, mistakes=mistakes)
+
+
+PARSE = ChildTask(name="handlers.parse_facts:PARSE", request=Request, response=Response, run=parse)
+
+
+async def handle(payload: ParseFacts, ctx: Context) -> object:
+    params = {"tenant_id": ctx.job.tenant_id, "document_version_id": payload.document_version_id}
+    async with ctx.reading() as reading:
+        document = one(await reading.query("documents/read", params), Document, "document version")
+    if document.status == "VALIDATED":
+        await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
+    elif document.status == "REJECTED":
+        await _reject(ctx, payload, document, Code.VALIDATION_ERROR, document.errors or [])
+    else:
+        request = Request(document.kind, document.mime_type, document.number_format, document.content)
+        found = await ctx.child(PARSE, request)
+        if found.code is not None:
+            await _reject(ctx, payload, document, found.code, msgspec.to_builtins(found.mistakes))
+        await ctx.complete(
+            lambda tx: _accept(tx, payload, ctx, document, found.facts),
+            result={"facts": len(found.facts)},
+        )
+    return None
+
+
+async def _go_on(tx: Tx, payload: ParseFacts, ctx: Context) -> None:
+    build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
+    if build is not None:
+        await builds.documents_done(tx, build)
+
+
+async def _accept(
+    tx: Tx, payload: ParseFacts, ctx: Context, document: Document, facts: Sequence[ParsedFact]
+) -> None:
+    build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
+    if await _judged(tx, ctx, document, "VALIDATED", None):
+        columns: dict[str, object] = {
+            "tenant_id": ctx.job.tenant_id,
+            "fact_types": [fact.fact_type for fact in facts],
+            "fact_keys": [fact.fact_key for fact in facts],
+            "schema_versions": [fact.schema_version for fact in facts],
+            "canonicals": [fact.canonical for fact in facts],
+        }
+        await tx.query("facts/add", columns)
+        pointers = [fact.pointer for fact in facts]
+        sources = {"document_version_id": document.document_version_id, "pointers": pointers}
+        await tx.query("facts/add_sources", columns | sources)
+        await _tell(tx, ctx, document, "DOCUMENT_VALIDATED", {"facts": len(facts)})
+    if build is not None:
+        await builds.documents_done(tx, build)
+
+
+async def _reject(
+    ctx: Context, payload: ParseFacts, document: Document, code: str, mistakes: Sequence[object]
+) -> None:
+    async def write(tx: Tx) -> None:
+        build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
+        if await _judged(tx, ctx, document, "REJECTED", mistakes):
+            await _tell(tx, ctx, document, "DOCUMENT_REJECTED", {"errors": len(mistakes)})
+        await builds.stop_rejected(tx, build)
+
+    noun = "mistake" if len(mistakes) == 1 else "mistakes"
+    error = Permanent(
+        code,
+        f"{document.external_ref} was rejected with {len(mistakes)} {noun}; send a corrected version",
+        detail={"errors": mistakes[:_SHOWN_AT_MOST]},
+    )
+    await ctx.reject(write, error)
+
+
+async def _judged(
+    tx: Tx, ctx: Context, document: Document, status: str, mistakes: Sequence[object] | None
+) -> bool:
+    """Whether it is us who judged it; a second job for the same version finds it done."""
+    errors = None if mistakes is None else msgspec.json.encode(mistakes).decode()
+    params = {"tenant_id": ctx.job.tenant_id, "document_version_id": document.document_version_id}
+    return bool(await tx.query("documents/judge", params | {"status": status, "errors": errors}))
+
+
+async def _tell(tx: Tx, ctx: Context, document: Document, event: str, more: dict[str, object]) -> None:
+    happened = Happened(
+        event_type=event,
+        aggregate_type="document",
+        aggregate_id=document.document_id,
+        payload={
+            "document_version_id": str(document.document_version_id),
+            "sha256": document.sha256.hex(),
+        }
+        | more,
+    )
+    await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
+
+
+SPEC = HandlerSpec(job_type="PARSE_FACTS", payload=ParseFacts, handle=handle, child_tasks=(PARSE,))

@@ -1,0 +1,2 @@
+INSERT INTO documents (tenant_id, kind, external_ref) VALUES (%(tenant_id)s, %(kind)s, %(external_ref)s)
+ON CONFLICT DO NOTHING

@@ -1,0 +1,4 @@
+-- These bytes, if they came before.
+SELECT v.document_version_id, d.kind, d.external_ref, v.status, v.errors
+FROM document_versions AS v JOIN documents AS d USING (tenant_id, document_id)
+WHERE v.tenant_id = %(tenant_id)s AND v.sha256 = %(sha256)s

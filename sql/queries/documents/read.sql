@@ -1,0 +1,4 @@
+SELECT v.document_version_id, d.document_id, d.kind, d.external_ref, v.sha256, v.mime_type, v.number_format,
+       v.content, v.status, v.errors
+FROM document_versions AS v JOIN documents AS d USING (tenant_id, document_id)
+WHERE v.tenant_id = %(tenant_id)s AND v.document_version_id = %(document_version_id)s

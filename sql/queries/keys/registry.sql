@@ -1,0 +1,1 @@
+SELECT key_id, public_key, status FROM signing_keys WHERE tenant_id = %(tenant_id)s ORDER BY key_id

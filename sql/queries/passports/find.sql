@@ -1,0 +1,2 @@
+SELECT passport_id, battery_product_id, serial FROM passports
+WHERE tenant_id = %(tenant_id)s AND battery_product_id = %(battery_product_id)s AND serial = %(serial)s

@@ -1,0 +1,2 @@
+INSERT INTO battery_products (tenant_id, identifier, name) VALUES (%(tenant_id)s, %(identifier)s, %(name)s)
+ON CONFLICT DO NOTHING

@@ -1,0 +1,1 @@
+INSERT INTO rule_packages (tenant_id, name) VALUES (%(tenant_id)s, %(name)s) ON CONFLICT DO NOTHING

@@ -1,0 +1,7 @@
+-- By id, by name (the newest), or by name@version.
+SELECT v.rule_package_version_id, p.name, v.version, v.status, v.dsl_sha256
+FROM rule_package_versions AS v JOIN rule_packages AS p USING (tenant_id, rule_package_id)
+WHERE v.tenant_id = %(tenant_id)s
+  AND %(wanted)s IN (v.rule_package_version_id::text, p.name, p.name || '@' || v.version)
+ORDER BY v.version DESC
+LIMIT 1

@@ -1,0 +1,109 @@
+"""A tenant with published rules and a registered key, and builds of the shipped example battery."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from uuid import UUID
+
+from bpc_worker import app, config, registry
+from bpc_worker.adapters.rule_files import read_rules
+from bpc_worker.core.hashing import sha256
+from bpc_worker.core.rules.tests_text import text_of_tests
+from bpc_worker.owner.builds import BuildState, build_state, read_folder, start_build
+from bpc_worker.owner.keys import add_key
+from bpc_worker.owner.session import Owner, open_owner
+from tests.support.database import Database
+from tests.support.worker import until
+
+EXAMPLE = Path(__file__).parents[2] / "bpc_worker" / "examples" / "ev"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Synchronous hands on the owner's API, as the application's role."""
+
+    db: Database
+    tenant: str = "acme"
+
+    def call(self, work: Callable[[Owner], Coroutine[object, object, T]]) -> T:
+        """Run something of bpc_worker.owner for this tenant."""
+
+        async def run() -> T:
+            settings = config.load(env={})
+            url = self.db.url_as("bpc_app")
+            async with open_owner(settings, registry.load(), url, self.tenant) as owner:
+                return await work(owner)
+
+        return asyncio.run(run())
+
+    def build(self, folder: Path = EXAMPLE, *, again: bool = False) -> UUID:
+        """Start a build; its id."""
+        read = read_folder(folder, document_bytes=20 * 1024 * 1024)
+        return self.call(lambda owner: start_build(owner, read, again=again)).build_id
+
+    def state(self, build_id: UUID) -> BuildState:
+        return self.call(lambda owner: build_state(owner, build_id))
+
+    def ended(self, build_id: UUID, *, within: float = 60) -> BuildState:
+        """The build, once it is done or stopped."""
+
+        def ended() -> BuildState | None:
+            state = self.state(build_id)
+            return state if state.state in {"DONE", "STOPPED"} else None
+
+        found = until(ended, within=within, what=f"the end of build {build_id}", every=0.1)
+        assert found is not None
+        return found
+
+    def version(self, build_id: UUID) -> dict[str, object]:
+        """The row of the build's passport version."""
+        return self.db.one(
+            "SELECT v.* FROM passport_versions v JOIN passport_builds b USING (passport_version_id)"
+            " WHERE b.build_id = %s",
+            [build_id],
+        )
+
+
+def pipeline(db: Database, tenant: str = "acme", *, rules: str | None = None) -> Pipeline:
+    """With the development key registered and rules published, without the minutes of their tests."""
+    tenant_id = db.tenant(tenant)
+    source = read_rules("battery_core") if rules is None else rules
+    package = db.one(
+        "INSERT INTO rule_packages (tenant_id, name) VALUES (%s, 'battery_core') RETURNING rule_package_id",
+        [tenant_id],
+    )
+    db.run(
+        "INSERT INTO rule_package_versions"
+        " (tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256, status)"
+        " VALUES (%s, %s, 1, %s, %s, %s, 'PUBLISHED')",
+        [
+            tenant_id,
+            package["rule_package_id"],
+            source,
+            sha256(source.encode()),
+            sha256(text_of_tests(source).encode()),
+        ],
+    )
+    made = Pipeline(db, tenant)
+    signer = app.keyring(config.load(env={})).signer
+    made.call(lambda owner: add_key(owner, signer.key_id, signer.public_key))
+    return made
+
+
+def battery(folder: Path, serial: str) -> Path:
+    """The example as another battery: its own serial number and its own battery id, so its own facts."""
+    shutil.copytree(EXAMPLE, folder)
+    _replace(folder / "passport.yaml", "HLS-EV78-2028-000417", serial)
+    _replace(folder / "battery.json", "HLS-EV78-2028-000417", serial)
+    return folder
+
+
+def _replace(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
