@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -228,19 +229,40 @@ def config(config_path: str | None) -> None:
 
 
 @main.command()
-@click.option("--clean", is_flag=True, help="Remove what earlier demos left in the database.")
+@click.option("--chaos", is_flag=True, help="Kill a worker in the middle; another takes over.")
+@click.option("--clean", is_flag=True, help="Remove the demo's database and the files that it wrote.")
+@click.option(
+    "--out", default="out", show_default=True, type=click.Path(file_okay=False, path_type=Path),
+    help="Where bundle, keys and picture go.",
+)  # fmt: skip
 @_config_option
-def demo(*, clean: bool, config_path: str | None) -> None:
-    r"""Watch a real worker run real jobs, one of which fails and is retried.
+def demo(*, chaos: bool, clean: bool, out: Path, config_path: str | None) -> None:
+    r"""Watch a worker turn a battery's documents into a signed passport, then check it.
+
+    It has a database of its own on the embedded PostgreSQL; yours is not touched.
 
     \b
-    Example: bpc-worker demo
+    Example: bpc-worker demo --chaos
     """
     from bpc_worker import demo as show
+    from bpc_worker.adapters import embedded_postgres
 
     settings = settings_from(config_path)
-    with database_url(settings) as url:
-        raise SystemExit(show.clean(url) if clean else show.play(url))
+    try:
+        embedded = embedded_postgres.start(settings.data_dir, "postgres" if clean else show.DATABASE)
+    except embedded_postgres.EmbeddedPostgresError as error:
+        fail(EXIT_FAILED, str(error))
+    try:
+        if clean:
+            embedded.drop_database(show.DATABASE)
+            removed = show.remove_files(out)
+            click.echo(f"the demo's database and {removed} files in {out}/ were removed", err=True)
+            raise SystemExit(0)
+        click.echo(embedded.notice, err=True)
+        migrate_now(embedded.url, tell=False)
+        raise SystemExit(show.play(settings, installed_handlers(), embedded.url, out, chaos=chaos))
+    finally:
+        embedded.release()
 
 
 @main.group()

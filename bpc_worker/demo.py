@@ -1,189 +1,281 @@
-"""A minute with a real worker: real jobs on a real database, one of them failing and retried."""
+"""The main job, watched: a battery's documents become a signed passport, on a database of the demo's own."""
 
-import json
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+from uuid import UUID
 
 import psycopg
+from psycopg.rows import dict_row
 from rich.console import Console
-from rich.live import Live
-from rich.table import Table
 
-_TENANT = "demo"
-_LONGEST_SECONDS = 90.0
-_LOOK_SECONDS = 0.1
+from bpc_worker import app
+from bpc_worker.adapters.rule_files import read_rules
+from bpc_worker.config import Settings
+from bpc_worker.demo_screen import Screen, Step, draw_code
+from bpc_worker.jobs.errors import Permanent
+from bpc_worker.jobs.model import JobId
+from bpc_worker.owner import queue
+from bpc_worker.owner.builds import BuildState, build_state, read_folder, start_build
+from bpc_worker.owner.keys import add_key
+from bpc_worker.owner.rules import add_rules, publish_rules, run_rule_tests
+from bpc_worker.owner.session import Owner, open_owner
+from bpc_worker.registry import Registry
 
-_WEIGH = "import json, sys; parts = json.load(sys.stdin); print(json.dumps({'mass_kg': sum(parts.values())}))"
-_HASH = (
-    "import hashlib, json, sys\n"
-    "print(json.dumps({'sha256': hashlib.sha256(sys.stdin.buffer.read()).hexdigest()}))"
-)
-_FLAKY = (
-    "import os, sys\n"
-    "if os.environ['BPC_ATTEMPT'] == '1': sys.exit('the supplier does not answer')\n"
-    "print('{\"answered\": true}')"
-)
-_SLOW = "import time; time.sleep(1.5); print('{\"pages\": 12}')"
+DATABASE = "bpc_demo"
+TENANT = "demo"
 
-_COMMANDS = {
-    name: {"argv": [sys.executable, "-I", "-c", script], "timeout_seconds": 30}
-    for name, script in {"weigh": _WEIGH, "hash": _HASH, "ask-supplier": _FLAKY, "read-report": _SLOW}.items()
+_LONGEST_SECONDS = 120.0
+_LOOK_SECONDS = 0.05
+_INTO_THE_TRANSACTION_SECONDS = 0.5
+_LEASE = {
+    "BPC_JOBS_LEASE_SECONDS": "6",
+    "BPC_JOBS_LEASE_RENEW_SECONDS": "3",
+    "BPC_REAPER_INTERVAL_SECONDS": "2",
 }
-_JOBS: Sequence[tuple[str, object]] = (
-    ("weigh", {"cells": 312, "housing": 64, "electronics": 9}),
-    ("hash", {"document": "bill of materials"}),
-    ("ask-supplier", None),
-    ("read-report", None),
-    ("hash", {"document": "carbon footprint study"}),
-    ("weigh", {"cells": 6, "housing": 2}),
-)
+_WORKER_LOGIN = "bpc_demo_worker"
 
 
-class Row(NamedTuple):
-    command: str
-    status: str
-    attempts: int
-    due_in: float
-    result: str
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where the demo is played."""
+
+    settings: Settings
+    registry: Registry
+    url: str
+    out: Path
+    console: Console
 
 
-def play(url: str) -> int:
-    """Queue the jobs, run a worker beside, show what happens; 0 when all of them succeeded."""
-    console = Console(soft_wrap=True)
-    with psycopg.connect(url, autocommit=True) as connection:
-        job_ids = _queue(connection)
-        console.print(f"[bold]{len(job_ids)} RUN_COMMAND jobs queued[/]; starting a worker (bpc-worker run)")
-        worker = subprocess.Popen([sys.executable, "-m", "bpc_worker", "run"], env=_environment(url))
-        try:
-            rows = _watch(connection, job_ids, worker, console)
-        finally:
-            worker.send_signal(signal.SIGTERM)
-            code = worker.wait(timeout=40)
-    return _verdict(console, rows, code)
+def play(settings: Settings, registry: Registry, url: str, out: Path, *, chaos: bool = False) -> int:
+    """0 when a passport was made, verified and replayed."""
+    stage = Stage(settings=settings, registry=registry, url=url, out=out, console=Console(soft_wrap=True))
+    try:
+        return asyncio.run(_play(stage, chaos=chaos))
+    except Permanent as error:
+        stage.console.print(f"[red]the demo cannot go on:[/] {error.message}", highlight=False)
+        return 1
 
 
-def clean(url: str) -> int:
-    """Remove the demo's own jobs and tenant."""
-    with psycopg.connect(url, autocommit=True) as connection, connection.transaction():
-        mine = "(SELECT tenant_id FROM tenants WHERE name = %(name)s)"
-        params = {"name": _TENANT}
-        connection.execute(
-            f"DELETE FROM job_events WHERE job_id IN (SELECT job_id FROM jobs WHERE tenant_id IN {mine})",  # noqa: S608 - a constant
-            params,
+async def _play(stage: Stage, *, chaos: bool) -> int:
+    await queue.add_tenant(stage.settings, stage.url, TENANT)
+    async with open_owner(stage.settings, stage.registry, stage.url, TENANT) as owner:
+        with _workers(stage, 2 if chaos else 1) as workers:
+            await _publish_rules(stage, owner)
+            state = await _build(stage, owner, workers if chaos else ())
+    if state.state != "DONE" or state.passport_version_id is None:
+        return _stopped(stage, state)
+    return _prove(stage, state.passport_version_id)
+
+
+async def _publish_rules(stage: Stage, owner: Owner) -> None:
+    """A key that signs, and rules whose own tests pass."""
+    signer = app.keyring(stage.settings).signer
+    await add_key(owner, signer.key_id, signer.public_key)
+    rules = await add_rules(owner, "battery_core", read_rules("battery_core"))
+    if rules.status == "DRAFT":
+        stage.console.print("[bold]Rules[/]  battery_core: a worker runs the module's own tests …")
+        result = await _ended(stage, await run_rule_tests(owner, "battery_core"))
+        stage.console.print(f"[bold]Rules[/]  all pass: {result}")
+    await publish_rules(owner, "battery_core")
+    stage.console.print(f"[bold]Rules[/]  battery_core version {rules.version} is published", highlight=False)
+
+
+async def _ended(stage: Stage, job_id: JobId) -> str:
+    with _connection(stage.url) as connection:
+        ends_at = time.monotonic() + _LONGEST_SECONDS
+        while time.monotonic() < ends_at:
+            [row] = connection.execute(
+                "SELECT status, result::text AS result, fail_reason FROM jobs WHERE job_id = %s", [job_id]
+            ).fetchall()
+            if row["status"] == "SUCCEEDED":
+                return str(row["result"])
+            if row["status"] not in {"QUEUED", "RUNNING"}:
+                raise Permanent(str(row["status"]), str(row["fail_reason"]))
+            await asyncio.sleep(_LOOK_SECONDS)
+    raise Permanent("TIMEOUT", f"no worker ran the tests within {_LONGEST_SECONDS:g} s")
+
+
+async def _build(stage: Stage, owner: Owner, victims: Sequence["Worker"]) -> BuildState:
+    with as_file(files("bpc_worker") / "examples" / "ev") as folder:
+        read = read_folder(folder, document_bytes=stage.settings.limits.document_bytes)
+    names = ", ".join(document.entry.file for document in read.documents)
+    stage.console.print(f"[bold]Build[/]  {read.recipe.product.name}: {names}", highlight=False)
+    with _connection(stage.url) as connection, ExitStack() as cleanup:
+        screen = cleanup.enter_context(Screen(stage.console))
+        trap = Trap(stage.url, victims, screen) if victims else None
+        build = await start_build(owner, read, again=True)
+        ends_at = time.monotonic() + _LONGEST_SECONDS
+        while True:
+            state = await build_state(owner, build.build_id)
+            steps = _steps(connection, build.build_id)
+            screen.show(steps)
+            if state.state in {"DONE", "STOPPED"} or time.monotonic() > ends_at:
+                return state
+            if trap is not None:
+                trap.look(steps)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _steps(connection: psycopg.Connection[dict[str, object]], build_id: UUID) -> list[Step]:
+    rows = connection.execute(
+        "SELECT job_id, type, coalesce(payload ->> 'external_ref', d.external_ref, '') AS about, j.status,"
+        " attempts, lease_owner, extract(epoch FROM finished_at - started_at)::float AS seconds"
+        " FROM jobs AS j"
+        " LEFT JOIN document_versions AS v"
+        " ON v.document_version_id = (j.payload ->> 'document_version_id')::uuid"
+        " LEFT JOIN documents AS d USING (document_id)"
+        " WHERE correlation_id = %s ORDER BY j.created_at, job_id",
+        [str(build_id)],
+    ).fetchall()
+    return [Step(**row) for row in rows]  # type: ignore[arg-type]
+
+
+class Trap:
+    """Kills the worker that compiles, in the middle: the key that its transaction needs is held meanwhile."""
+
+    def __init__(self, url: str, victims: Sequence["Worker"], screen: Screen) -> None:
+        self._victims = {victim.name: victim for victim in victims}
+        self._screen = screen
+        self._holder = psycopg.connect(url, row_factory=dict_row)
+        self._holder.execute("SELECT FROM signing_keys FOR UPDATE")
+
+    def look(self, steps: Sequence[Step]) -> None:
+        caught = [step for step in steps if step.type == "COMPILE_PASSPORT" and step.status == "RUNNING"]
+        if not caught or self._holder.closed:
+            return
+        time.sleep(_INTO_THE_TRANSACTION_SECONDS)
+        victim = self._victims[str(caught[0].lease_owner)]
+        victim.process.kill()
+        victim.process.wait()
+        self._holder.close()
+        self._screen.say(
+            f"kill -9 {victim.process.pid}: {victim.name} dies in the middle of COMPILE_PASSPORT;"
         )
-        removed = connection.execute(f"DELETE FROM jobs WHERE tenant_id IN {mine}", params).rowcount  # noqa: S608 - a constant
-        connection.execute("DELETE FROM tenants WHERE name = %(name)s", params)
-    Console().print(f"{removed} jobs of earlier demos removed")
-    return 0
+        self._screen.say("its lease ends within 6 s, then the other worker takes the job over")
 
 
-def _queue(connection: psycopg.Connection) -> list[object]:
-    connection.execute("INSERT INTO tenants (name) VALUES (%s) ON CONFLICT DO NOTHING", [_TENANT])
-    inserted = (
+@dataclass(frozen=True, slots=True)
+class Worker:
+    name: str
+    process: subprocess.Popen[bytes]
+
+
+@contextmanager
+def _workers(stage: Stage, count: int) -> Iterator[list[Worker]]:
+    """Real workers, with a login that may do no more than a worker needs; stopped at the end."""
+    names = [f"worker-{number}" for number in range(1, count + 1)]
+    environment = _environment(_as_worker(stage.url)) | (_LEASE if count > 1 else {})
+    workers = [
+        Worker(
+            name,
+            subprocess.Popen(
+                [sys.executable, "-m", "bpc_worker", "run"], env=environment | {"BPC_WORKER_ID": name}
+            ),
+        )
+        for name in names
+    ]
+    stage.console.print(f"[bold]Worker[/] {', '.join(names)} started (bpc-worker run)", highlight=False)
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            worker.process.send_signal(signal.SIGTERM)
+        for worker in workers:
+            worker.process.wait(timeout=40)
+
+
+def _as_worker(url: str) -> str:
+    with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
-            "INSERT INTO jobs (tenant_id, type, payload)"
-            " SELECT tenant_id, 'RUN_COMMAND', %s::jsonb FROM tenants WHERE name = %s RETURNING job_id",
-            [json.dumps({"command": command, "stdin": stdin}), _TENANT],
-        ).fetchone()
-        for command, stdin in _JOBS
-    )
-    return [row[0] for row in inserted if row is not None]
+            "DO $$ BEGIN CREATE ROLE bpc_demo_worker LOGIN IN ROLE bpc_worker;"
+            " EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+        )
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{_WORKER_LOGIN}@{parts.netloc.rpartition('@')[2]}"))
 
 
 def _environment(url: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BPC_")}
-    return kept | {
-        "BPC_DATABASE_URL": url,
-        "BPC_COMMANDS": json.dumps(_COMMANDS),
-        "BPC_HTTP_PORT": "0",
-        "BPC_LOG_LEVEL": "error",
-    }
+    return kept | {"BPC_DATABASE_URL": url, "BPC_HTTP_PORT": "0", "BPC_LOG_LEVEL": "error"}
 
 
-def _watch(
-    connection: psycopg.Connection, job_ids: list[object], worker: subprocess.Popen[bytes], console: Console
-) -> list[Row]:
-    ends_at = time.monotonic() + _LONGEST_SECONDS
-    told: list[Row] = []
-    with Live(console=console, transient=False, auto_refresh=False) as live:
-        while True:
-            rows = _rows(connection, job_ids)
-            if console.is_terminal:
-                live.update(_table(rows), refresh=True)
-            else:
-                _tell_changes(console, told, rows)
-                told = rows
-            finished = all(row.status not in {"QUEUED", "RUNNING"} for row in rows)
-            if finished or worker.poll() is not None or time.monotonic() > ends_at:
-                return rows
-            time.sleep(_LOOK_SECONDS)
+@contextmanager
+def _connection(url: str) -> Iterator[psycopg.Connection[dict[str, object]]]:
+    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
 
 
-def _rows(connection: psycopg.Connection, job_ids: list[object]) -> list[Row]:
-    rows = connection.execute(
-        "SELECT payload ->> 'command', status, attempts,"
-        " extract(epoch FROM scheduled_at - now())::float,"
-        " coalesce(result ->> 'answer', last_error ->> 'message', '')"
-        " FROM jobs WHERE job_id = ANY (%(ids)s) ORDER BY array_position(%(ids)s, job_id)",
-        {"ids": job_ids},
-    ).fetchall()
-    return [Row(*row) for row in rows]
+def _stopped(stage: Stage, state: BuildState) -> int:
+    stage.console.print(f"[red]the build did not end as it should[/]: it is {state.state}")
+    for error in state.errors or []:
+        stage.console.print(f"  {error}", highlight=False, markup=False)
+    return 1
 
 
-_COLOURS = {
-    "SUCCEEDED": "green",
-    "RUNNING": "cyan",
-    "QUEUED": "yellow",
-    "FAILED": "red",
-    "DEAD_LETTER": "red",
-}
-
-
-def _table(rows: list[Row]) -> Table:
-    table = Table("command", "status", "attempt", "what it said", title="jobs")
-    for row in rows:
-        colour = _COLOURS.get(row.status, "white")
-        table.add_row(row.command, f"[{colour}]{_status(row)}[/]", str(row.attempts), row.result)
-    return table
-
-
-def _status(row: Row) -> str:
-    waits = row.status == "QUEUED" and row.attempts > 0
-    return f"retry in {max(0.0, row.due_in):.1f} s" if waits else row.status
-
-
-def _tell_changes(console: Console, before: list[Row], now: list[Row]) -> None:
-    for number, row in enumerate(now):
-        if not before or (before[number].status, before[number].attempts) != (row.status, row.attempts):
-            said = f"  {row.result}" if row.result else ""
-            console.print(
-                f"  {row.command:<13} {_status(row):<14} attempt {row.attempts}{said}", highlight=False
-            )
-
-
-def _verdict(console: Console, rows: list[Row], code: int) -> int:
-    succeeded = sum(row.status == "SUCCEEDED" for row in rows)
-    retried = [row.command for row in rows if row.attempts > 1]
-    console.print(
-        f"[bold]{succeeded} of {len(rows)} succeeded[/], retried: {', '.join(retried) or 'none'};"
-        f" the worker gave everything back and left with exit code {code}"
+def _prove(stage: Stage, version_id: UUID) -> int:
+    """With the commands that anybody else would use."""
+    stage.out.mkdir(parents=True, exist_ok=True)
+    bundle, keys, picture = (
+        stage.out / name for name in (f"passport-{version_id}.zip", "keys.json", "qr.png")
     )
-    if succeeded != len(rows) or code != 0:
-        console.print("[red]the demo did not end as it should[/]; `bpc-worker run` shows the log")
+    with _connection(stage.url) as connection:
+        [row] = connection.execute(
+            "SELECT qr_payload, qr_png FROM passport_versions WHERE passport_version_id = %s", [version_id]
+        ).fetchall()
+    picture.write_bytes(bytes(memoryview(row["qr_png"])))  # type: ignore[arg-type]
+    draw_code(stage.console, str(row["qr_payload"]))
+    steps = (
+        ("passport", "export", str(version_id), "--tenant", TENANT, "--out", str(bundle)),
+        ("keys", "export", "--tenant", TENANT, "--out", str(keys)),
+        ("passport", "verify", str(bundle), "--keys", str(keys)),
+        ("passport", "replay", str(version_id), "--tenant", TENANT),
+        ("audit", "verify", "--tenant", TENANT),
+    )
+    failed = [step for step in steps if _run(stage, step) != 0]
+    if failed:
+        stage.console.print(f"[red]{len(failed)} of these commands failed[/]")
         return 1
-    console.print(
-        "No broker here, so the worker polled; with BPC_QUEUE_URL set, a message on exchange bpc wakes it.\n"
-        "Next:\n"
-        "  bpc-worker tenant add acme                                          a tenant of your own\n"
-        '  bpc-worker enqueue RUN_COMMAND --tenant acme --payload \'{"command": "hello"}\'\n'
-        '  BPC_COMMANDS=\'{"hello": {"argv": ["/bin/echo", "hi"]}}\' bpc-worker once\n'
-        "  bpc-worker demo --clean                                             remove what the demo left",
+    _next(stage, bundle, keys)
+    return 0
+
+
+def remove_files(out: Path) -> int:
+    """What the demo wrote there, and nothing else."""
+    found = [*out.glob("passport-*.zip"), *(out / name for name in ("keys.json", "qr.png"))]
+    written = [file for file in found if file.is_file()]
+    for file in written:
+        file.unlink()
+    if out.is_dir() and not any(out.iterdir()):
+        out.rmdir()
+    return len(written)
+
+
+def _run(stage: Stage, arguments: tuple[str, ...]) -> int:
+    stage.console.print(f"[bold]$ bpc-worker {' '.join(arguments)}[/]", highlight=False)
+    ended = subprocess.run(  # noqa: S603 - our own commands
+        [sys.executable, "-m", "bpc_worker", *arguments], env=_environment(stage.url), check=False
+    )
+    return ended.returncode
+
+
+def _next(stage: Stage, bundle: Path, keys: Path) -> None:
+    stage.console.print(
+        f"\nThe passport is in {stage.out}/: {bundle.name} (its README.txt: how to check it with openssl),\n"
+        "qr.png for the battery, keys.json with the public key. Next:\n"
+        f"  bpc-worker passport verify {bundle} --keys {keys}\n"
+        f"  bpc-worker passport explain {bundle} carbon_footprint.per_kwh --keys {keys}\n"
+        "  bpc-worker demo --chaos        a worker is killed in the middle, another takes over\n"
+        "  bpc-worker demo --clean        remove the demo's database and its files",
         highlight=False,
         markup=False,
     )
-    return 0

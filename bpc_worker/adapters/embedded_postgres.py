@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import tenacity
+from psycopg import sql
 
 from bpc_worker.adapters.file_lock import FileLock
 from bpc_worker.adapters.postgres_account import (
@@ -46,6 +47,13 @@ class Embedded:
     _server: Server
     _share: FileLock | None
 
+    def drop_database(self, name: str) -> None:
+        """Remove a database and everything in it, whoever is connected to it."""
+        with _connect(self._server) as connection:
+            connection.execute(
+                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+            )
+
     def release(self) -> None:
         """Give the share back; the last one to do so stops the server."""
         share, self._share = self._share, None
@@ -61,7 +69,7 @@ class Embedded:
             share.close()
 
 
-def start(data_dir: str | None) -> Embedded:
+def start(data_dir: str | None, database: str = _DATABASE) -> Embedded:
     """Start the server of this data folder, or join the processes that already use it."""
     root = _data_root(data_dir)
     with _translated(root):
@@ -73,13 +81,13 @@ def start(data_dir: str | None) -> Embedded:
                 share.try_share()  # nobody else can hold it exclusively now
                 version = server_version(bundled_bin_dir())
                 server = _server(_cluster(root, version))
-                _bring_up(server, unused=unused)
+                _bring_up(server, database, unused=unused)
             except BaseException:
                 share.close()
                 raise
     where = f"at {server.socket_dir} (data in {root})"
     return Embedded(
-        server.url(_DATABASE),
+        server.url(database),
         f"embedded PostgreSQL {version} for development {where}",
         server,
         share,
@@ -198,7 +206,7 @@ def _socket_dir(cluster: Path) -> Path:
     return Path(tempfile.gettempdir()).resolve() / f"bpc-worker-{name}"
 
 
-def _bring_up(server: Server, *, unused: bool) -> None:
+def _bring_up(server: Server, database: str, *, unused: bool) -> None:
     server.init()
     if not server.running():
         pid = server.postmaster_pid()
@@ -210,10 +218,10 @@ def _bring_up(server: Server, *, unused: bool) -> None:
             )
         server.stop()  # in case it lives but its socket was cleaned away
         server.start()
-    _create_database(server)
+    _create_database(server, database)
 
 
-def _create_database(server: Server) -> None:
+def _create_database(server: Server, database: str) -> None:
     # A server that recovers from a crash turns everybody away for a moment.
     patiently = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(psycopg.OperationalError),
@@ -223,11 +231,9 @@ def _create_database(server: Server) -> None:
     )
     try:
         with patiently(_connect, server) as connection:
-            known = connection.execute(
-                "SELECT 1 FROM pg_database WHERE datname = %s", (_DATABASE,)
-            ).fetchone()
+            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (database,)).fetchone()
             if known is None:
-                connection.execute("CREATE DATABASE bpc")
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
     except psycopg.Error as error:
         raise EmbeddedPostgresError(
             f"PostgreSQL runs but does not answer: {error} Its log is {server.log_file}."
