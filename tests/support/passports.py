@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -68,7 +68,10 @@ def registry() -> KeyRegistry:
 def bundle_parts(facts: list[Fact] | None = None, *, law_date: date = LAW_DATE) -> dict[str, bytes]:
     """Everything a bundle can have."""
     held = some_facts() if facts is None else facts
-    made = compiled(held, law_date=law_date)
+    return bundle_of(compiled(held, law_date=law_date), held)
+
+
+def bundle_of(made: Compiled, facts: Iterable[Fact]) -> dict[str, bytes]:
     hashed = receipt_hash(made.receipt)
     signature = sign_receipt_hash(SIGNER, registry(), hashed, key_id=KEY_ID)
     text = qr_text(
@@ -79,7 +82,7 @@ def bundle_parts(facts: list[Fact] | None = None, *, law_date: date = LAW_DATE) 
     )
     listed = [
         {"fact_type": each.fact_type, "fact_key": each.fact_key, "payload": dict(each.payload)}
-        for each in held
+        for each in facts
     ]
     return {
         bundle.RECEIPT: signed_receipt_bytes(made.receipt, signature),

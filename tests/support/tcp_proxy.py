@@ -7,6 +7,8 @@ for the proxy, as psycopg's old `cancel` does; `cancel_safe` is fine.)
 
 import asyncio
 import contextlib
+import os
+import signal
 import socket
 import struct
 import threading
@@ -77,6 +79,10 @@ class TcpProxy:
         """
         self._call(self._set_losses(count, only_after))
 
+    def kill_client(self, kill: "Kill") -> None:
+        """End the client's process at one moment of one of its transactions."""
+        self._call(self._set_kill(kill))
+
     def _call(self, control: Coroutine[None, None, T]) -> T:
         return asyncio.run_coroutine_threadsafe(control, self._loop).result(CONTROL_LIMIT)
 
@@ -104,6 +110,9 @@ class TcpProxy:
         self._faults.commits_to_lose = count
         self._faults.only_after = only_after
 
+    async def _set_kill(self, kill: "Kill") -> None:
+        self._faults.kill = kill
+
     async def _sever(self) -> None:
         for task, link in self._links.items():
             link.reset()
@@ -127,6 +136,27 @@ class TcpProxy:
 
 
 @dataclass(slots=True)
+class Kill:
+    """SIGKILL for the process `pid`, in its `nth` transaction that begins with these bytes.
+
+    "before": the BEGIN does not reach the server; "in": neither does the statement with `inside`, the others
+    before it did; "after": the server has committed, and the client is not told.
+    """
+
+    pid: int
+    moment: str
+    nth: int
+    begins: bytes
+    inside: bytes
+    struck: bool = False
+    seen: int = 0
+
+    def strike(self) -> None:
+        self.struck = True
+        os.kill(self.pid, signal.SIGKILL)
+
+
+@dataclass(slots=True)
 class _Faults:
     """What shall go wrong, and what did. Only the proxy's thread writes here."""
 
@@ -135,6 +165,7 @@ class _Faults:
     commits_to_lose: int = 0
     only_after: bytes | None = None
     commits_lost: int = 0
+    kill: Kill | None = None
 
     def concern(self, transaction: bytes) -> bool:
         return self.commits_to_lose > 0 and (self.only_after or b"") in transaction
@@ -187,6 +218,8 @@ class _Link:
         self._transaction: list[bytes] | None = None  # statements and their values since BEGIN
         self._commits: set[int] = set()  # the numbers of the questions whose answer may be lost
         self._withheld: list[bytes] = []
+        self._condemned = False  # this is the transaction in which the client is to be killed
+        self._doomed = False
 
     async def run(self, target: tuple[str, int]) -> None:
         """Return when one side has hung up, and the other was told."""
@@ -227,6 +260,8 @@ class _Link:
         while True:
             message = await self._held(self._client.message())
             self._note(message)
+            if self._doomed and self._faults.kill is not None:
+                return self._faults.kill.strike()
             await server.send(message)
 
     async def _answers(self, server: _Peer) -> None:
@@ -238,6 +273,8 @@ class _Link:
                 self._withheld.append(message)
                 if number not in self._commits:
                     await self._release()
+                elif is_last and COMMITTED in self._withheld and self._condemned and self._faults.kill:
+                    return self._faults.kill.strike()
                 elif is_last and COMMITTED in self._withheld and self._faults.commits_to_lose > 0:
                     self._faults.commits_to_lose -= 1
                     self._faults.commits_lost += 1
@@ -282,6 +319,8 @@ class _Link:
 
     def _note_statement(self, text: bytes, message: bytes, *, answer: int) -> None:
         command = text.lstrip().upper()
+        if self._faults.kill is not None:
+            self._note_for(self._faults.kill, text, command, answer)
         if command.startswith((b"BEGIN", b"START TRANSACTION")):
             self._transaction = []
         if self._transaction is not None:
@@ -290,6 +329,17 @@ class _Link:
             if self._faults.concern(b"\0".join(self._transaction or [])):
                 self._commits.add(answer)
             self._transaction = None
+
+    def _note_for(self, kill: Kill, text: bytes, command: bytes, answer: int) -> None:
+        if command.startswith(kill.begins):
+            kill.seen += 1
+            self._condemned = kill.seen == kill.nth
+        if not self._condemned or kill.struck:
+            return
+        if command.startswith(b"COMMIT") and kill.moment == "after":
+            self._commits.add(answer)
+        begins = kill.moment == "before" and command.startswith(kill.begins)
+        self._doomed = self._doomed or begins or (kill.moment == "in" and kill.inside in text)
 
 
 async def _connect(host: str, port: int) -> _Peer:

@@ -1,0 +1,85 @@
+"""A document to facts, each with a pointer to its source, or to everything that is wrong with it."""
+
+from bpc_worker.documents import bom, due_diligence, pcf, shapes
+from bpc_worker.documents.decimal_text import SPELLINGS
+from bpc_worker.documents.encodings import decoded
+from bpc_worker.documents.json_text import decode
+from bpc_worker.documents.model import KINDS, Accepted, Declared, FoundFact, Limits, Rejected
+from bpc_worker.documents.problems import Problems, quoted
+from bpc_worker.documents.record import json_record
+from bpc_worker.documents.signatures import foreign
+
+_CSV_TYPES = frozenset({"text/csv", "application/csv"})
+_JSON_TYPES = frozenset({"application/json", "text/json"})
+_TABLES = {"BOM": bom.from_csv, "PCF": pcf.from_csv, "DUE_DILIGENCE": due_diligence.from_csv}
+
+
+def parse_document(content: bytes, declared: Declared, limits: Limits | None = None) -> Accepted | Rejected:
+    """Facts, or every problem found; it never raises, whatever the bytes are."""
+    bounds = limits or Limits()
+    problems = Problems(bounds.problems)
+    facts = _facts(content, declared, bounds, problems)
+    return problems.rejected() if problems else Accepted(facts=tuple(facts))
+
+
+def _facts(content: bytes, declared: Declared, limits: Limits, problems: Problems) -> list[FoundFact]:
+    mime_type = declared.mime_type.partition(";")[0].strip().lower()
+    is_json = mime_type in _JSON_TYPES or mime_type.endswith("+json")
+    _check_declared(declared, problems, readable=is_json or mime_type in _CSV_TYPES)
+    text = _text(content, mime_type, problems)
+    if text is None or problems:
+        return []
+    begins_like_json = text.lstrip()[:1] in {"{", "["}
+    if is_json:
+        return _from_json(text, declared.kind, limits, problems, begins_like_json=begins_like_json)
+    if begins_like_json:
+        problems.add("", f"declared as {mime_type}, but it is JSON; declare application/json")
+        return []
+    return _from_csv(text, declared, limits, problems)
+
+
+def _check_declared(declared: Declared, problems: Problems, *, readable: bool) -> None:
+    if declared.kind not in KINDS:
+        problems.add("", f"the kind {quoted(declared.kind)} is not one of: {', '.join(KINDS)}")
+    if not readable:
+        what = f"the MIME type {quoted(declared.mime_type)} is not read"
+        problems.add("", f"{what}; send text/csv or application/json")
+    if declared.number_format not in SPELLINGS:
+        what = f"the number format {quoted(str(declared.number_format))} is not known"
+        problems.add("", f'{what}; declare "1.234,56", "1,234.56", or none for 1234.56')
+
+
+def _text(content: bytes, mime_type: str, problems: Problems) -> str | None:
+    if message := foreign(content):
+        problems.add("", f"declared as {quoted(mime_type)}, but {message}")
+        return None
+    text = decoded(content, problems)
+    if text is not None and not text.strip():
+        problems.add("", "the file is empty; send the document again")
+        return None
+    if text is not None and text.lstrip().startswith("<"):
+        problems.add(
+            "", f"declared as {quoted(mime_type)}, but this is XML or HTML; send the data as CSV or JSON"
+        )
+        return None
+    return text
+
+
+def _from_json(
+    text: str, kind: str, limits: Limits, problems: Problems, *, begins_like_json: bool
+) -> list[FoundFact]:
+    if not begins_like_json:
+        problems.add(
+            "", "declared as JSON, but it does not begin with { or [; declare what it is, or send JSON"
+        )
+        return []
+    top = json_record(decode(text, limits, problems), "", problems)
+    return [] if top is None else shapes.read(top, kind, limits)
+
+
+def _from_csv(text: str, declared: Declared, limits: Limits, problems: Problems) -> list[FoundFact]:
+    reader = _TABLES.get(declared.kind)
+    if reader is None:
+        problems.add("", f"{declared.kind} is not read as CSV; send application/json")
+        return []
+    return reader(text, SPELLINGS[declared.number_format], limits, problems)
