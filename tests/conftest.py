@@ -1,11 +1,12 @@
 """Markers by folder; one real PostgreSQL per session, one database per test."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from coverage import Coverage
+from hypothesis import is_hypothesis_test, settings
 
 from bpc_worker import log
 from bpc_worker.adapters.postgres_server import Server
@@ -15,6 +16,8 @@ from tests.support.database import Database
 _HERE = Path(__file__).parent
 # Left out of `make quick`, never of `make test`; so are the tests of the core.
 _SLOW = frozenset(["test_qr_image.py", "test_rule_packages.py", "test_config_layers.py"])
+
+_CORE = "bpc_worker.core"
 
 # Machines are busy, so no deadline for a single example; and a gate must not depend on dice.
 settings.register_profile("patient", deadline=None, derandomize=os.environ.get("CI") == "true")
@@ -28,6 +31,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(folder)
         if folder == "unit" and (item.path.name in _SLOW or "core" in item.path.parts):
             item.add_marker("slow")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """The coverage of the core is measured in its own tests alone, and not where dice are thrown: a gate must
+    not depend on them. Measuring the rest would take twice as long and show nothing new.
+    """
+    measuring = Coverage.current()
+    if measuring is None or measuring.get_option("run:source") != [_CORE] or _is_measured(item):
+        return (yield)
+    measuring.stop()
+    try:
+        return (yield)
+    finally:
+        measuring.start()
+
+
+def _is_measured(item: pytest.Item) -> bool:
+    if "core" not in item.path.relative_to(_HERE).parts or item.get_closest_marker("unmeasured"):
+        return False
+    return not (isinstance(item, pytest.Function) and is_hypothesis_test(item.obj))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -135,7 +135,7 @@ def test_a_database_that_takes_no_writes_is_survived(own_db: Database) -> None:
 
 
 def test_sessions_that_are_terminated_again_and_again_are_survived(db: Database) -> None:
-    with survived(db, SHORT, spanning=3, flow=10) as outage:
+    with survived(db, SHORT, spanning=3, flow=0) as outage:
         terminated = 0
         while time.monotonic() < outage.began_at + 8:
             terminated += terminate_workers(db)

@@ -6,7 +6,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from bpc_worker.core.numbers import ROUNDING
-from bpc_worker.core.rules.parser import AUDIENCES, parse
+from bpc_worker.core.rules.parse_types import AUDIENCES
+from bpc_worker.core.rules.parser import parse
 from bpc_worker.core.rules.source import Limits, Span
 from bpc_worker.core.rules.syntax import Field, Module, Table
 from bpc_worker.core.rules.tokens import Kind, Token, tokenize
@@ -34,7 +35,6 @@ class Mutant:
     span: Span
     text: str
     change: str
-    of_audience: bool = False
 
     def applied(self, source: str) -> str:
         return source[: self.span.start] + self.text + source[self.span.end :]
@@ -183,4 +183,4 @@ def _of_audiences(tokens: list[Token], field: Field) -> Iterator[Mutant]:
         changed = set(field.audiences) ^ {audience}
         if changed:
             change = f"{'without' if audience in field.audiences else 'with'} {audience}"
-            yield Mutant(field.path, place, f"for {', '.join(sorted(changed))} ", change, of_audience=True)
+            yield Mutant(field.path, place, f"for {', '.join(sorted(changed))} ", change)

@@ -2,14 +2,10 @@
 
     python -m tests.mutation.mutate_rules [FILE] [--sample N]
 
-Every mutant that still parses and type-checks must fail one of the module's own tests. The language's tests
-cannot see who a field is for: that is compared with `<name>_audiences.json` beside this file, where there
-is one. Exit code 1
-when a mutant survives.
+Every mutant that is still a rule module must fail one of its own tests. Exit code 1 when a mutant survives.
 """
 
 import argparse
-import json
 import sys
 import time
 from collections import Counter
@@ -18,15 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bpc_worker.core.rules.module import load
-from bpc_worker.core.rules.parser import parse
 from bpc_worker.core.rules.source import RuleError, place
-from bpc_worker.core.rules.syntax import Example, Property
 from bpc_worker.core.rules.testing import run_tests
-from bpc_worker.core.rules.typed import TypedModule
+from bpc_worker.core.rules.typed import Example, Property, TypedModule
 from tests.mutation.mutants import Mutant, mutants
 
-HERE = Path(__file__).parent
-SHIPPED = HERE.parents[1] / "bpc_worker" / "rule_packages" / "battery_core.rules"
+SHIPPED = Path(__file__).parents[2] / "bpc_worker" / "rule_packages" / "battery_core.rules"
 
 # (field or table, change) -> why no test can tell the mutant from the original
 EQUIVALENT: Mapping[tuple[str, str], str] = {}
@@ -45,13 +38,11 @@ class Outcome:
 
 
 class Bench:
-    """A module, its tests, and which of them have killed most so far: those are tried first."""
+    """A module, and which of its tests have killed most so far: those are tried first."""
 
-    def __init__(self, source: str, audiences: Mapping[str, frozenset[str]] | None) -> None:
-        self._audiences = audiences
-        self._tests = load(source).tests
+    def __init__(self, source: str) -> None:
+        self._source = source
         self._kills: Counter[str] = Counter()
-        self._source = _without_tests(source)  # the same places, and quicker to load
         if not run_tests(load(source)).passed:
             raise ValueError("the module fails its own tests as it is")
 
@@ -61,9 +52,7 @@ class Bench:
             module = load(mutant.applied(self._source))
         except RuleError:
             return None
-        if mutant.of_audience:
-            return audiences_of(module) != self._audiences
-        return any(self._fails(test, module) for test in sorted(self._tests, key=self._rank))
+        return any(self._fails(test, module) for test in sorted(module.tests, key=self._rank))
 
     def _rank(self, test: Example | Property) -> tuple[bool, int]:
         return isinstance(test, Property), -self._kills[test.name]
@@ -74,19 +63,11 @@ class Bench:
         return not passed
 
 
-def _without_tests(source: str) -> str:
-    module = parse(source)
-    spans = [each.span for each in module.examples] + [each.span for each in module.properties]
-    for span in spans:
-        source = source[: span.start] + " " * (span.end - span.start) + source[span.end :]
-    return source
-
-
-def run(source: str, audiences: Mapping[str, frozenset[str]] | None, *, sample: int | None = None) -> Outcome:
+def run(source: str, *, sample: int | None = None) -> Outcome:
     """All mutants, or about `sample` of them, evenly spread."""
-    found = [each for each in mutants(source) if audiences is not None or not each.of_audience]
+    found = mutants(source)
     every = 1 if sample is None else max(1, -(-len(found) // sample))
-    bench = Bench(source, audiences)
+    bench = Bench(source)
     killed = refused = 0
     excluded, survivors = [], []
     for mutant in found[::every]:
@@ -103,19 +84,6 @@ def run(source: str, audiences: Mapping[str, frozenset[str]] | None, *, sample: 
     return Outcome(killed, refused, tuple(excluded), tuple(survivors))
 
 
-def audiences_of(module: TypedModule) -> dict[str, frozenset[str]]:
-    return {path: frozenset(field.audiences) for path, field in module.fields.items()}
-
-
-def expected_audiences(file: Path) -> dict[str, frozenset[str]] | None:
-    """Written from the law, not from the module: who may see what."""
-    beside = HERE / f"{file.stem}_audiences.json"
-    if not beside.exists():
-        return None
-    groups = json.loads(beside.read_text(encoding="utf-8"))
-    return {path: frozenset(group["audiences"]) for group in groups for path in group["fields"]}
-
-
 def shown(source: str, mutant: Mutant) -> str:
     at = place(source, mutant.span)
     return f"line {at.line}, column {at.column}, {mutant.owner}: {mutant.change}"
@@ -128,14 +96,11 @@ def main() -> int:
     given = arguments.parse_args()
     source = given.file.read_text(encoding="utf-8")
     started = time.monotonic()
-    audiences = expected_audiences(given.file)
-    outcome = run(source, audiences, sample=given.sample)
+    outcome = run(source, sample=given.sample)
     for mutant in outcome.survivors:
         print(f"survived: {shown(source, mutant)}")
     for mutant in outcome.excluded:
         print(f"excluded: {shown(source, mutant)}: {EQUIVALENT[mutant.owner, mutant.change]}")
-    if audiences is None:
-        print(f"who may see a field was left alone: there is no {given.file.stem}_audiences.json")
     print(
         f"{outcome.mutants} mutants: {outcome.killed} killed, {len(outcome.survivors)} survived, "
         f"{len(outcome.excluded)} excluded; {outcome.refused} more were refused by the check; "

@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import TYPE_CHECKING, cast
+from uuid import UUID
 
 import pytest
 
@@ -9,7 +10,16 @@ from bpc_worker.attempt import attempt, clean
 from bpc_worker.core.spec_hash import spec_hash
 from bpc_worker.handler_api import Context, HandlerSpec, Payload
 from bpc_worker.jobs.errors import LeaseLost, Permanent, Retryable, Snooze, Unavailable
-from bpc_worker.jobs.model import Done, Failed, InfrastructureAway, Lost, Outcome, Retry, Snoozed
+from bpc_worker.jobs.model import (
+    Done,
+    Failed,
+    InfrastructureAway,
+    Lost,
+    Outcome,
+    Retry,
+    Snoozed,
+    TenantId,
+)
 from tests.builders import a_claim
 
 if TYPE_CHECKING:
@@ -24,7 +34,7 @@ NO_CONTEXT = cast("Context", object())
 
 
 async def outcome_of(
-    raised: Exception | None = None, *, returned: object = None, payload: str = "{}"
+    raised: Exception | None = None, *, returned: object = None, **claimed: object
 ) -> Outcome:
     async def handle(_: Anything, __: Context) -> object:
         if raised is not None:
@@ -32,7 +42,7 @@ async def outcome_of(
         return returned
 
     spec = HandlerSpec(job_type="TEST_NOOP", payload=Anything, handle=handle)
-    return await attempt(cast("HandlerSpec[msgspec.Struct]", spec), a_claim(payload=payload), NO_CONTEXT)
+    return await attempt(cast("HandlerSpec[msgspec.Struct]", spec), a_claim(**claimed), NO_CONTEXT)
 
 
 @pytest.mark.parametrize(
@@ -100,3 +110,63 @@ async def test_messages_are_storable_bounded_and_without_passwords() -> None:
 
 def test_clean_keeps_ordinary_text() -> None:
     assert clean("Größe 3 µm, 電池") == "Größe 3 µm, 電池"
+
+
+OURS = TenantId(UUID("0198c0de-0000-7000-8000-00000000000a"))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        f'{{"tenant_id": "{OURS}", "number": 7}}',
+        f'{{"number": 7, "tenant_id": "{str(OURS).upper()}"}}',
+        '{"number": 7}',
+    ],
+)
+async def test_a_payload_may_repeat_whose_job_it_is(payload: str) -> None:
+    outcome = await outcome_of(returned={"ok": True}, payload=payload, tenant_id=OURS)
+
+    assert isinstance(outcome, Done)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        '"0198c0de-0000-7000-8000-00000000000b"',
+        '""',
+        '"acme"',
+        f'"{OURS} "',
+        f'"{{{OURS}}}"',
+    ],
+)
+async def test_another_tenants_name_in_a_payload_is_forbidden(named: str) -> None:
+    outcome = await outcome_of(payload=f'{{"number": 7, "tenant_id": {named}}}', tenant_id=OURS)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "FORBIDDEN"
+    assert "acme" not in outcome.error.message
+
+
+@pytest.mark.parametrize("named", ["null", "7", "[]", "{}", "true"])
+async def test_a_tenant_that_is_no_text_is_not_let_through(named: str) -> None:
+    outcome = await outcome_of(payload=f'{{"tenant_id": {named}}}', tenant_id=OURS)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "VALIDATION_ERROR"
+
+
+async def test_the_last_of_two_names_counts_as_it_does_for_every_decoder() -> None:
+    stranger = "0198c0de-0000-7000-8000-00000000000b"
+    outcome = await outcome_of(
+        payload=f'{{"tenant_id": "{OURS}", "tenant_id": "{stranger}"}}', tenant_id=OURS
+    )
+
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "FORBIDDEN"
+
+
+async def test_a_tenant_inside_a_value_is_none_of_the_payload() -> None:
+    outcome = await outcome_of(payload='{"number": 7, "x": {"tenant_id": "b"}}', tenant_id=OURS)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "VALIDATION_ERROR"  # x is unknown, which is all that is wrong with it

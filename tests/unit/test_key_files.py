@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.adapters.key_files import KeyFileError, new_seed, read_registry, thumbprint, write_seed
+from bpc_worker.adapters.key_files import (
+    KeyFileError,
+    new_seed,
+    read_registry,
+    thumbprint,
+    write_registry,
+    write_seed,
+)
 from bpc_worker.core.signing import Ed25519Signer, KeyStatus
 
 PUBLIC = Ed25519Signer("k", bytes(range(32))).public_key
@@ -105,3 +112,22 @@ def test_a_folder_that_is_not_there_is_said_so(tmp_path: Path) -> None:
 
 def test_seeds_differ() -> None:
     assert len({new_seed() for _ in range(100)}) == 100
+
+
+def test_a_registry_is_written_in_one_step_and_can_be_read_by_all(tmp_path: Path) -> None:
+    file = registry(tmp_path, entry(status="REVOKED"))
+    write_registry(file, json.dumps({"keys": [entry()]}))
+
+    assert read_registry(file).keys["k"].status is KeyStatus.ACTIVE
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_a_registry_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "keys.json").mkdir()
+
+    with pytest.raises(KeyFileError, match="keys.json"):
+        write_registry(tmp_path / "keys.json", "{}")
+    with pytest.raises(KeyFileError, match="No such file"):
+        write_registry(tmp_path / "none" / "keys.json", "{}")
+    assert [each.name for each in tmp_path.iterdir()] == ["keys.json"]

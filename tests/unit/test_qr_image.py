@@ -4,6 +4,8 @@ import string
 import subprocess
 import sys
 from io import BytesIO
+from statistics import median
+from time import process_time
 from uuid import UUID
 
 import pytest
@@ -12,10 +14,10 @@ from PIL import Image
 from qrcode import QRCode, util
 from qrcode.constants import ERROR_CORRECT_M
 
-from bpc_worker.qr_image import QrMatrix, qr_matrix, qr_png
 from bpc_worker.core.hashing import sha256, sha256_hex
 from bpc_worker.core.qr_mask import penalty
 from bpc_worker.core.qr_text import QrCapacityError, gs1_digital_link, qr_text
+from bpc_worker.qr_image import QrMatrix, qr_matrix, qr_png
 
 BPC1_TEXT = qr_text(
     passport_version_id=UUID("6f1c7a52-0c5e-5d0b-9a51-3f0f6f0c1e77"),
@@ -185,6 +187,21 @@ def test_a_text_beyond_version_40_is_refused(characters: str, most: int) -> None
 def test_a_text_of_megabytes_is_refused_like_any_other() -> None:
     with pytest.raises(QrCapacityError, match=r"^5000000 bytes take 40000020 bits; "):
         qr_png("a" * 5_000_000)
+
+
+def test_an_image_takes_less_than_half_of_the_time_of_qrcode() -> None:
+    """In turns and by the median, so that a busy machine slows both; tests/bench/bench_qr.py says more."""
+    ours, theirs = [], []
+    for seed in range(5):
+        text = random_bpc1_text(seed)
+        started = process_time()
+        qr_png(text)
+        between = process_time()
+        qrcode_of(text).make_image()
+        ours.append(between - started)
+        theirs.append(process_time() - between)
+
+    assert median(ours) <= 0.45 * median(theirs)
 
 
 def test_two_processes_make_the_same_code() -> None:

@@ -17,7 +17,9 @@ from bpc_worker.core.compile import Sizes
 from bpc_worker.core.disclosure import Audience, view
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import Limits
+from bpc_worker.core.rules.syntax import ExpectAudiences
 from bpc_worker.core.rules.testing import run_tests
+from bpc_worker.core.rules.typed import Example
 from tests.mutation import mutants as mutation
 from tests.mutation import mutate_rules
 from tests.support.passports import bundle_parts, compiled, registry, some_facts
@@ -59,8 +61,13 @@ def test_every_value_it_takes_from_a_fact_is_described_on_top() -> None:
     assert {name for name in taken if not re.search(rf"\b{name}\b", described)} == set()
 
 
-def test_its_audiences_are_those_of_the_law() -> None:
-    assert mutate_rules.audiences_of(load(SOURCE)) == mutate_rules.expected_audiences(mutate_rules.SHIPPED)
+@pytest.mark.parametrize("name", shipped())
+def test_its_tests_say_of_every_field_once_who_sees_it(name: str) -> None:
+    module = load(read_rules(name))
+    examples = [test for test in module.tests if isinstance(test, Example)]
+    said = [each.path for test in examples for each in test.expectations if isinstance(each, ExpectAudiences)]
+
+    assert sorted(said) == sorted(module.fields)
 
 
 def test_the_worked_check_stands_in_the_passport() -> None:
@@ -130,7 +137,7 @@ def test_its_passports_verify_at_both_levels(with_facts: bool, law_date: date) -
 
 def test_its_tests_notice_what_is_wrong_with_it() -> None:
     """A sample, evenly spread; `python -m tests.mutation.mutate_rules` tries all."""
-    found = mutate_rules.run(SOURCE, mutate_rules.expected_audiences(mutate_rules.SHIPPED), sample=60)
+    found = mutate_rules.run(SOURCE, sample=60)
 
     assert [mutate_rules.shown(SOURCE, each) for each in found.survivors] == []
     assert found.killed > 40
@@ -149,7 +156,7 @@ def test_the_mutants_of_a_text() -> None:
       assert(x != qty(0, kg), "A", "b"); !(x > qty(5, kg)) && lawDate() == requireSome(lookup(t, "a"));
     """
     found = mutation.mutants(source)
-    changes = [each.change for each in found if not each.of_audience]
+    changes = [each.change for each in found]
 
     for change in (
         '"a" -> "a_"', '"2027-02-18" -> "2027-02-19"', '"2027-02-18" -> "2027-02-17"', "if (c) -> if (!(c))",
@@ -158,7 +165,7 @@ def test_the_mutants_of_a_text() -> None:
         "! -> nothing", "> -> >=", "> -> <=", "5 -> 6", "5 -> 4", "&& -> ||", "== -> !=",
     ):  # fmt: skip
         assert change in changes
-    assert [each.change for each in found if each.of_audience] == [
+    assert [change for change in changes if change.startswith(("with ", "without "))] == [
         "with legitimate_interest", "with authorities", "with commission",
     ]  # fmt: skip
     assert '"A" -> "A_"' not in changes
@@ -178,15 +185,24 @@ def test_a_weak_test_lets_mutants_live(tmp_path: Path) -> None:
     assert done.stdout.startswith("""\
 survived: line 2, column 22, t: 1 -> 2
 survived: line 2, column 22, t: 1 -> 0
+survived: line 3, column 14, n: with legitimate_interest
+survived: line 3, column 14, n: with authorities
+survived: line 3, column 14, n: with commission
 survived: line 3, column 57, n: 2 -> 3
 survived: line 3, column 57, n: 2 -> 1
-who may see a field was left alone: there is no weak_audiences.json
-6 mutants: 2 killed, 4 survived, 0 excluded; 0 more were refused by the check""")
+9 mutants: 2 killed, 7 survived, 0 excluded; 0 more were refused by the check""")
+
+
+def test_a_changed_audience_is_killed_by_a_test_that_says_it() -> None:
+    strict = WEAK.replace("> 0)", "> 0), expectAudiences(n, public)")
+    survivors = mutate_rules.run(strict).survivors
+
+    assert [each.change for each in survivors] == ["1 -> 2", "1 -> 0", "2 -> 3", "2 -> 1"]
 
 
 def test_a_module_that_fails_as_it_is_cannot_be_mutated() -> None:
     with pytest.raises(ValueError, match="fails its own tests"):
-        mutate_rules.run(WEAK.replace("> 0", "> 9"), None)
+        mutate_rules.run(WEAK.replace("> 0", "> 9"))
 
 
 def test_the_rules_do_not_depend_on_the_order_of_the_facts() -> None:

@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable
 from enum import IntEnum, StrEnum
 from pathlib import Path
+from random import Random
 
 import pytest
 import rfc8785
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpc_worker.core.canonical_json import (
@@ -50,14 +51,91 @@ def test_the_example_of_the_format_has_its_published_hash() -> None:
     assert sha256_hex(data) == "43258cff783fe7036d8a43033f830adfc60ec037382473548ac742b888292777"
 
 
-@given(values)
-def test_bytes_are_those_of_rfc_8785(value: JsonValue) -> None:
-    assert encode(value) == rfc8785.dumps(value)
+def check_against_rfc_8785(value: JsonValue) -> None:
+    data = encode(value)
+
+    assert data == rfc8785.dumps(value)
+    assert decode(data) == value
+    assert encode(decode(data)) == data  # True is not 1
 
 
 @given(values)
-def test_decoding_returns_what_was_encoded(value: JsonValue) -> None:
-    assert decode(encode(value)) == value
+def test_bytes_are_those_of_rfc_8785_and_decoding_returns_what_was_encoded(value: JsonValue) -> None:
+    check_against_rfc_8785(value)
+
+
+RANGES = [(0x20, 0x7E), (0x01, 0x1F), (0x7F, 0x2FF), (0x2000, 0x20FF), (0xE000, 0xFFFF), (0x10000, 0x10FFFF)]
+
+
+def drawn_text(dice: Random, ranges: list[tuple[int, int]]) -> str:
+    return "".join(chr(dice.randint(*dice.choice(ranges))) for _ in range(dice.choice([0, 1, 2, 3, 8])))
+
+
+def drawn_value(dice: Random, levels: int) -> JsonValue:
+    """As `values`, and a tenth of the time: a seed is one number to draw."""
+    match dice.randrange(4 if levels == 0 else 8):
+        case 0:
+            return dice.choice([None, True, False, 0, 1, -1, MAX_INTEGER, -MAX_INTEGER])
+        case 1:
+            return dice.randint(-MAX_INTEGER, MAX_INTEGER) >> dice.randrange(54)
+        case 2 | 3:
+            return drawn_text(dice, RANGES)
+        case 4 | 5:
+            return [drawn_value(dice, levels - 1) for _ in range(dice.randrange(5))]
+        case _:
+            names = [drawn_text(dice, RANGES[:-1]) for _ in range(dice.randrange(6))]
+            return {name: drawn_value(dice, levels - 1) for name in names}
+
+
+@settings(max_examples=10_000)
+@given(st.integers(0, 2**64 - 1))
+def test_so_it_is_in_ten_thousand_cases(seed: int) -> None:
+    check_against_rfc_8785(drawn_value(Random(seed), 4))
+
+
+BAD_TEXTS = ["\0", "a\ud800", "\udfff", "\x1f\0"]
+BAD_NUMBERS = [0.0, -0.0, 1.5, 1e300, float("inf"), float("nan"), MAX_INTEGER + 1, -(2**64)]
+STEPS = {
+    "a": "a",
+    "b/c": "b~1c",
+    "~": "~0",
+    "": "",
+    "\uffff": "\uffff",
+    "😀": "😀",
+    "x\U00010000": "x\U00010000",
+}
+anything = st.recursive(
+    values | st.sampled_from([*BAD_TEXTS, *BAD_NUMBERS, b"a"]),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(list(STEPS)), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def bad_places(value: object, path: str = "") -> set[str]:
+    """Written from docs/formats.md: every place that has no canonical bytes."""
+    if isinstance(value, dict):
+        astral = {f"{path}/{STEPS.get(key, key)}" for key in value if max(key, default="") > "\uffff"}
+        inside = (bad_places(each, f"{path}/{STEPS.get(key, key)}") for key, each in value.items())
+        return astral.union(*inside)
+    if isinstance(value, list):
+        return set().union(*(bad_places(each, f"{path}/{at}") for at, each in enumerate(value)))
+    if isinstance(value, str):
+        bad = "\0" in value or any("\ud800" <= each <= "\udfff" for each in value)
+    else:
+        bad = not (value is None or (isinstance(value, int) and abs(value) <= MAX_INTEGER))
+    return {path} if bad else set()
+
+
+@settings(max_examples=300)
+@given(anything)
+def test_anything_is_written_as_rfc_8785_has_it_or_refused_at_a_place_that_is_bad(value: object) -> None:
+    bad = bad_places(value)
+    if bad:
+        assert path_of(lambda: encode(value)) in bad
+    else:
+        assert encode(value) == rfc8785.dumps(value)  # type: ignore[arg-type]
 
 
 @given(st.permutations(["", "a", "aa", "b", "é", "\u2028", "\uffff", "A", "1", "10"]))

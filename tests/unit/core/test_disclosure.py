@@ -1,3 +1,4 @@
+import hmac
 import json
 from random import Random
 from typing import Any
@@ -122,7 +123,11 @@ def test_a_view_is_a_copy() -> None:
 
 def unsalted_guesses(shown: dict[str, JsonValue], value: bool) -> set[str]:  # noqa: FBT001
     """Hashes of the hidden leaf with this value, by all that a reader of the view knows."""
-    known: list[JsonValue] = ["", None, "00" * 16, *(entry["leaf"]["salt"] for entry in entries(shown))]
+    public = [b"", HAZARDOUS.path.encode(), *(entry["leaf"]["path"].encode() for entry in entries(shown))]
+    derived = [hmac.digest(key, HAZARDOUS.path.encode(), "sha256")[:16].hex() for key in (*public, bytes(32))]
+    hashed = [sha256(each)[:16].hex() for each in public]
+    copied_salts = [entry["leaf"]["salt"] for entry in entries(shown)]
+    known: list[JsonValue] = ["", None, "00" * 16, *copied_salts, *derived, *hashed]
     leaf = {"path": HAZARDOUS.path, "audiences": sorted(HAZARDOUS.audiences), "value": value}
     guesses = [leaf, *({**leaf, "salt": salt} for salt in known)]
     return {leaf_hash(encode(guess)).hex() for guess in guesses}

@@ -179,6 +179,18 @@ def test_a_tree_with_another_past_is_not_consistent(size: int, data: st.DataObje
         verify_consistency(old.size, new.size, old.root, new.root, consistency_proof(new, old.size))
 
 
+def test_trees_of_up_to_nine_leaves_begin_with_every_smaller_one_and_no_other() -> None:
+    for size in range(1, 10):
+        new = a_tree(size)
+        for old_size in range(1, size + 1):
+            old, proof = a_tree(old_size), consistency_proof(new, old_size)
+
+            verify_consistency(old_size, size, old.root, new.root, proof)
+            for roots in ((flipped(old.root, 7), new.root), (old.root, flipped(new.root, 7))):
+                with pytest.raises(MerkleError, match="root: expected "):
+                    verify_consistency(old_size, size, *roots, proof)
+
+
 @pytest.mark.parametrize(("old_size", "expected"), [(3, 4), (4, 1), (7, 0)])
 def test_a_proof_of_another_length_is_refused(old_size: int, expected: int) -> None:
     old, new = a_tree(old_size), a_tree(7)

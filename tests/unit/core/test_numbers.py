@@ -123,9 +123,25 @@ def test_what_is_no_number_is_not_read(text: str) -> None:
     assert numbers.read(text) is None
 
 
-def test_a_long_number_is_not_even_converted() -> None:
+@pytest.mark.parametrize("form", ["{}", "-{}", "{}.5", "-{}.5", "0.{}", "-0.{}"])
+def test_every_digit_that_is_written_counts_and_nothing_else(form: str) -> None:
+    """The sign and the point are no digits; zeros are."""
+    digits = 50 - sum(character.isdigit() for character in form)
+
+    for digit in "90":
+        assert numbers.read(form.format(digit * digits), 50) == Decimal(form.format(digit * digits))
+        with pytest.raises(TooManyDigitsError, match="a number of more than 50 digits"):
+            numbers.read(form.format(digit * (digits + 1)), 50)
+
+
+def test_the_longest_number_has_a_thousand_digits() -> None:
+    assert numbers.read("9" * MAX_DIGITS) == Decimal("9" * MAX_DIGITS)
     with pytest.raises(TooManyDigitsError):
-        numbers.read("9" * 60, 50)
+        numbers.read("9" * (MAX_DIGITS + 1))
+
+
+def test_a_long_text_that_is_no_number_is_none() -> None:
+    assert numbers.read("9" * 60 + "x", 50) is None
 
 
 def test_the_context_of_the_thread_changes_nothing() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bpc_worker.core import canonical_json, proof
 from bpc_worker.core.proof import ProofBuilder
+from tests.support.proofs import WORKED_CHECK, Document, document, field, nodes
 
 characters = st.characters(exclude_categories=["Cs"], min_codepoint=1, max_codepoint=0xFFFF)
 texts = st.text(characters, max_size=8)
@@ -19,11 +20,16 @@ json_values = st.recursive(
 
 def a_proof() -> ProofBuilder:
     builder = ProofBuilder()
-    one = builder.add(proof.CONST, {"value": 1})
-    two = builder.add(proof.OP, {"op": "+", "result": 2}, (one, one))
-    builder.fields["b"] = builder.add(proof.OP, {"op": "field", "params": {"path": "b"}, "result": 2}, (two,))
-    builder.fields["a"] = builder.add(proof.OP, {"op": "field", "params": {"path": "a"}, "result": 1}, (one,))
+    one = builder.add(proof.CONST, b'{"value":1}')
+    two = builder.add(proof.OP, b'{"op":"+","result":2}', (one, one))
+    add_field(builder, "b", 2, two)
+    add_field(builder, "a", 1, one)
     return builder
+
+
+def add_field(builder: ProofBuilder, path: str, result: int, step: int) -> None:
+    data = proof.data_bytes({"op": "field", "params": {"path": path}, "result": result})
+    builder.fields[path] = builder.add(proof.OP, data, (step,))
 
 
 @given(data=st.dictionaries(texts, json_values, max_size=4))
@@ -65,12 +71,50 @@ def test_every_hash_can_be_made_again_from_the_document() -> None:
 
 def test_equal_steps_are_one() -> None:
     builder = a_proof()
-    size, written = builder.size, builder.written
+    size = builder.size
 
-    again = builder.add(proof.CONST, {"value": 1})
+    again = builder.add(proof.CONST, b'{"value":1}')
 
     assert (again, builder.size) == (0, size)
-    assert builder.written == written + len(b'{"value":1}')
+
+
+UNUSED = """
+field a: Int = let spare = 5 + 6; let used = 1; if (true) then used else spare;
+field b: Int = let first = 7 * 7; let second = 8 * 8; field("a");
+field c: Int = let shared = 7 * 7; shared;
+"""
+
+
+def test_what_was_computed_and_not_used_is_bound_to_its_field() -> None:
+    made = document(UNUSED)
+
+    assert field(made, "a")["children"][1:] == [step(made, 11)]
+    assert field(made, "b")["children"][1:] == [step(made, 64)]
+    assert field(made, "c")["children"] == [step(made, 49)]
+
+
+def step(made: Document, result: int) -> int:
+    [found] = nodes(made, lambda data: data.get("result") == result and data["op"] in {"+", "*"})
+    number = found["id"]
+    assert isinstance(number, int)
+    return number
+
+
+@pytest.mark.parametrize("source", [UNUSED, WORKED_CHECK])
+def test_every_step_but_the_root_leads_somewhere(source: str) -> None:
+    made = document(source)
+
+    leading = {child for node in made["nodes"] for child in node["children"]}
+    assert leading == set(range(len(made["nodes"]) - 1))
+
+
+def test_a_step_after_the_last_field_is_bound_to_none() -> None:
+    builder = a_proof()
+    plain = json.loads(builder.finish()[0])
+
+    builder.add(proof.CONST, b'{"value":7}')
+
+    assert json.loads(builder.finish()[0])["nodes"][:-2] == plain["nodes"][:-1]
 
 
 def test_finishing_twice_gives_the_same_proof() -> None:

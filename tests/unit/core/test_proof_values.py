@@ -13,6 +13,7 @@ from bpc_worker.core.proof_values import (
     StepError,
     Unseen,
     attested,
+    check_shape,
     conforms,
     expect,
     read,
@@ -183,3 +184,11 @@ def test_forms_are_compared_by_their_bytes() -> None:
 
 def test_a_long_form_is_shown_by_its_beginning() -> None:
     assert len(shown("x" * 5000)) == 120
+
+
+def test_an_operation_has_its_parameters_and_its_operands_and_no_others() -> None:
+    check_shape("count", {}, set(), [], 0)
+    with pytest.raises(StepError, match=r"^round with the parameters \['mode'\]$"):
+        check_shape("round", {"mode": "up"}, {"mode", "scale"})
+    with pytest.raises(StepError, match=r"^count of 0 values, not 1$"):
+        check_shape("count", {}, set(), [], 1)

@@ -197,6 +197,7 @@ def test_too_many_bytes_are_not_even_read() -> None:
         receipt_bytes(a_receipt(signing_key_id="k" * 16384))
 
 
+@pytest.mark.unmeasured
 def test_every_flipped_bit_of_a_signed_receipt_is_noticed() -> None:
     for bit in range(8 * len(SIGNED)):
         flipped = bytearray(SIGNED)

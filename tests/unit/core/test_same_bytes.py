@@ -57,6 +57,10 @@ def test_another_process_makes_the_same_bytes(
     assert found == expected(qr=True)
 
 
+def test_the_core_opens_nothing_while_it_works() -> None:
+    assert run(sys.executable, "--shut", variables={"PYTHONHASHSEED": "3"}) == expected(qr=False)
+
+
 def interpreters(name: str) -> Iterator[dict[str, str]]:
     """How to start it: as it is, or through a shim that wants to be told a version."""
     yield {}

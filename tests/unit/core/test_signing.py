@@ -5,6 +5,7 @@ import pickle
 import re
 import shutil
 import subprocess
+from base64 import b64encode
 from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from bpc_worker.core.hashing import sha256
+from bpc_worker.core.receipt import receipt_hash, signed_receipt_bytes
 from bpc_worker.core.signing import (
     Ed25519Signer,
     Fault,
@@ -27,6 +29,7 @@ from bpc_worker.core.signing import (
     verify,
     verify_ed25519,
 )
+from tests.support.generated import inputs
 from tests.vectors import load
 
 SEED = sha256(b"a seed")
@@ -121,6 +124,25 @@ def test_all_cases_of_wycheproof_end_as_published(wycheproof: Path) -> None:
 
     assert len(cases) == 151
     assert differing == []
+
+
+def test_the_long_vector_of_rfc_8032_gives_its_key_and_signature(wycheproof: Path) -> None:
+    """TEST 1024 of section 7.1: the seed is that of the RFC, the 1023 bytes are published with Wycheproof."""
+    groups = json.loads(wycheproof.read_bytes())["testGroups"]
+    [(key, case)] = [
+        (group["publicKey"]["pk"], case)
+        for group in groups
+        for case in group["tests"]
+        if case["comment"].endswith("Test 1024")
+    ]
+    signer = Ed25519Signer(
+        "rfc", bytes.fromhex("f5e5767cf153319517630f226876b86c8160cc583bc013744c6bf255f5cc0ee5")
+    )
+
+    assert len(case["msg"]) == 2 * 1023
+    assert signer.public_key.hex() == key
+    assert signer.sign(bytes.fromhex(case["msg"])).hex() == case["sig"]
+    verify_ed25519(*as_bytes({"public_key": key, "message": case["msg"], "signature": case["sig"]}))
 
 
 def test_any_flipped_bit_of_the_signature_is_noticed() -> None:
@@ -343,18 +365,40 @@ def test_openssl_alone_verifies_the_raw_hash(openssl: str, tmp_path: Path) -> No
     assert answer(sha256(HASH)) == 1
 
 
-def test_the_command_in_the_documentation_verifies_the_example(openssl: str, tmp_path: Path) -> None:
-    assert openssl
+EXAMPLE_KEY = bytes.fromhex(load("sign/example")["expected"]["public_key"])
+
+
+def documented_answer(receipt: str, key: bytes, folder: Path) -> str:
+    """What the command in the documentation says of a receipt, with the key in place of the example's."""
     block = re.search(r"```sh\n(.*?pkeyutl.*?)```", FORMATS.read_text(), re.DOTALL)
     assert block
-    signed = load("receipt/example")["expected"]["signed"]
+    command = block[1].replace(b64encode(EXAMPLE_KEY).decode(), b64encode(key).decode())
+    assert b64encode(key).decode() in command
+    (folder / "receipt.json").write_text(receipt)
+    done = subprocess.run(
+        ["sh", "-eu", "-c", command], cwd=folder, check=False, capture_output=True, text=True
+    )
+    return done.stdout.strip()
 
-    def answer(receipt: str) -> str:
-        (tmp_path / "receipt.json").write_text(receipt)
-        done = subprocess.run(
-            ["sh", "-eu", "-c", block[1]], cwd=tmp_path, check=False, capture_output=True, text=True
-        )
-        return done.stdout.strip()
 
-    assert answer(signed) == "Signature Verified Successfully"
-    assert answer(signed.replace("bpc-core-1", "bpc-core-2")) == "Signature Verification Failure"
+def receipts() -> dict[str, tuple[str, bytes]]:
+    """That of the documentation, and one that was compiled and signed here."""
+    ours = Ed25519Signer("test-key", SEED)
+    registry = KeyRegistry({ours.key_id: RegisteredKey(ours.public_key, KeyStatus.ACTIVE)})
+    receipt = inputs("field a: Int = 5;", ()).compiled().receipt
+    signature = sign_receipt_hash(ours, registry, receipt_hash(receipt), key_id=receipt.signing_key_id)
+    return {
+        "documented": (load("receipt/example")["expected"]["signed"], EXAMPLE_KEY),
+        "ours": (signed_receipt_bytes(receipt, signature).decode(), ours.public_key),
+    }
+
+
+@pytest.mark.parametrize(("receipt", "key"), receipts().values(), ids=receipts())
+def test_the_command_in_the_documentation_verifies_a_receipt(
+    openssl: str, tmp_path: Path, receipt: str, key: bytes
+) -> None:
+    assert openssl
+    assert documented_answer(receipt, key, tmp_path) == "Signature Verified Successfully"
+    for wrong in (receipt.replace("bpc-core-1", "bpc-core-2"), receipt.replace("-02-18", "-02-19")):
+        assert documented_answer(wrong, key, tmp_path) == "Signature Verification Failure"
+    assert documented_answer(receipt, SIGNER.public_key[::-1], tmp_path) != "Signature Verified Successfully"

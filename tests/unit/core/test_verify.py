@@ -745,6 +745,7 @@ def test_true_is_not_1_in_the_index_of_fields() -> None:
     assert "field_index" in refused(raw({**doc, "field_index": {"a": True}}), with_facts=False)
 
 
+@pytest.mark.unmeasured
 def test_every_flipped_byte_is_noticed() -> None:
     data = bytearray(rehashed(copy.deepcopy(SMALL)))
     dice = Random(1)
@@ -911,6 +912,7 @@ def mutated(doc: Document, dice: Random) -> None:
         target[last] = copy.deepcopy(dice.choice(MUTATIONS))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_is_changed_the_answer_is_a_proof_or_an_error_of_proofs(seed: int) -> None:
     dice = Random(seed)
@@ -954,6 +956,7 @@ def test_a_90_field_passport_over_200_facts_has_a_proof_of_half_the_limit() -> N
     assert len(made.proof) <= 131_072
 
 
+@pytest.mark.unmeasured
 def test_over_10_000_facts_it_still_fits_and_verifies_in_full() -> None:
     facts = parts(10_000)
     made = inputs(rule_text(90, 10_000), facts).compiled()

@@ -1,14 +1,14 @@
+import pickle
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from bpc_worker.core.rules.draws import Draw, draw_of
+from bpc_worker.core.rules.draws import Draw
 from bpc_worker.core.rules.module import load
-from bpc_worker.core.rules.scope import Scope, Warnings, World
 from bpc_worker.core.rules.source import RuleError
-from bpc_worker.core.rules.syntax import Property
+from bpc_worker.core.rules.typed import Property
 from bpc_worker.core.rules.values import Num, Value
 from tests.vectors import load as vector
 
@@ -16,11 +16,10 @@ DRAWS = vector("draw/cases")["cases"]
 
 
 def draw(written: str) -> Draw:
-    module = load(f"property p: cases(1) seed(1) {{}} forall v: {written} => true;")
-    [test] = module.tests
+    [test] = load(f"property p: cases(1) seed(1) {{}} forall v: {written} => true;").tests
     assert isinstance(test, Property)
-    world = World(source=module.source, fields={}, tables={}, warnings=Warnings(), in_tests=True)
-    return draw_of(test.generators[0], Scope(world))
+    [found] = test.draws
+    return found
 
 
 def values(written: str, count: int = 200) -> list[Value]:
@@ -72,6 +71,16 @@ def test_long_numbers_are_drawn_exactly() -> None:
 
     assert told(draw(f"Dec(2) in [{end}.07, {end}.07]").value(1, "p", 0)) == f"{end}.07"
     assert draw(f"Int in [{end}, {end}]").value(1, "p", 0) == int(end)
+
+
+def test_a_checked_property_can_be_sent_to_another_process() -> None:
+    """So that a module is checked once, wherever its tests run."""
+    written = 'Int in [1, 9], w: Dec(2) in [0.00, 9.99], x: Date in [date("2027-01-01"), date("2027-12-31")]'
+    module = load(f'property p: cases(1) seed(1) {{}} forall v: {written}, y: Text in {{"a", "b"}} => v > 0;')
+    [test], [sent] = module.tests, pickle.loads(pickle.dumps(module)).tests  # noqa: S301 - our own bytes
+
+    assert isinstance(test, Property)
+    assert [each.value(1, "p", 0) for each in sent.draws] == [each.value(1, "p", 0) for each in test.draws]
 
 
 def test_a_choice_is_drawn_from_what_is_listed() -> None:

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpc_worker.core import canonical_json
-from bpc_worker.core.derivation import Prover
 from bpc_worker.core.rules.evaluate import (
     NO_NODE,
     Call,
@@ -84,9 +84,9 @@ def test_one_of_everything() -> None:
 
 
 def test_the_proof_of_everything_is_canonical_and_verifies_with_and_without_the_facts() -> None:
-    prover = Prover(load(EVERYTHING), FactSet(FACTS), LAW_DATE)
-    result = prover.run()
-    proof, _ = prover.proof.finish()
+    evaluator = ran(EVERYTHING)
+    result = evaluator.result
+    proof, _ = evaluator.proof.finish()
 
     assert canonical_json.encode(json.loads(proof)) == proof
     for facts in (None, FactSet(FACTS)):
@@ -348,19 +348,31 @@ def test_a_lambda_can_be_run_without_its_module() -> None:
     )
     assert isinstance(source, Aggregate)
     assert isinstance(source.items, Aggregate)
-    scope: dict[str, Ref] = {}
 
-    call = Call(evaluator, source.items.function, scope, NOWHERE)
+    call = Call(evaluator.value, source.items.function, {}, NOWHERE)
 
     assert call("anything") == 42
-    assert scope == {}
+
+
+@pytest.mark.parametrize("before", [{}, {"s": Ref(1, NO_NODE)}])
+@pytest.mark.parametrize("divisor", [1, 0])
+def test_the_parameters_of_a_lambda_are_gone_after_the_last_call(
+    before: dict[str, Ref], divisor: int
+) -> None:
+    module = load(f"field a: Int = count(map({STAGES}, s => 1 / {divisor}));")
+    scope = dict(before)
+
+    with suppress(RuleError):
+        Evaluator(module, FactSet(FACTS), None).evaluate(module.fields["a"].body, scope)
+
+    assert scope == before
 
 
 def test_a_call_without_a_lambda_is_an_error() -> None:
     evaluator = Evaluator(load(""), FactSet([]), None)
 
     with pytest.raises(RuleError, match="needs a lambda"):
-        Call(evaluator, None, {}, NOWHERE)(1)
+        Call(evaluator.value, None, {}, NOWHERE)(1)
 
 
 def test_the_variables_of_a_caller_are_as_they_were_even_after_an_error() -> None:

@@ -3,7 +3,6 @@ from decimal import Decimal
 import pytest
 
 from bpc_worker.core.rules.module import load
-from bpc_worker.core.rules.types import INT, MapType
 from bpc_worker.core.rules.values import Num, Quantity
 from tests.unit.core.rules.support import error_in, value_of
 
@@ -76,10 +75,6 @@ def test_a_number_in_a_table_that_outgrows_the_digits_is_an_error_at_its_row() -
     error = error_in(source)
 
     assert (error.code, error.span.start) == ("RULE_LIMIT_EXCEEDED", source.index("9"))
-
-
-def test_the_types_of_tables_are_maps() -> None:
-    assert load('table t: Int = {"a": 1};').table_types == {"t": MapType(INT)}
 
 
 def test_a_long_cycle_is_shortened() -> None:

@@ -156,6 +156,7 @@ def test_examples() -> None:
              fact b("Battery", "battery:X") = {"a": "1.5", "b": [1, -2, true, false, null, [], {},],};
              lawDate("2027-02-18");
            } => expect(a.b, == 1 + 1), expectEmpty(c, missing), expectError("CODE"),
+             expectAudiences(a.b, public, authorities, public),
              expectCompliance("ART", false), expectCompliance("ART2", true);"""
     ).examples
 
@@ -163,13 +164,15 @@ def test_examples() -> None:
     assert (example.name, example.fixtures.law_date) == ("small", date(2027, 2, 18))
     assert (fact.name, fact.fact_type, fact.fact_key) == ("b", "Battery", "battery:X")
     assert fact.payload == {"a": "1.5", "b": (1, -2, True, False, None, (), {})}
-    value, empty, error, compliance, holds = example.expectations
+    value, empty, error, audiences, compliance, holds = example.expectations
     assert isinstance(value, syntax.ExpectValue)
     assert (value.path, value.operator, shape(value.value)) == ("a.b", "==", "(1 + 1)")
     assert isinstance(empty, syntax.ExpectEmpty)
     assert (empty.path, empty.kind) == ("c", "missing")
     assert isinstance(error, syntax.ExpectError)
     assert error.code == "CODE"
+    assert isinstance(audiences, syntax.ExpectAudiences)
+    assert (audiences.path, audiences.audiences) == ("a.b", ("authorities", "public"))
     assert isinstance(compliance, syntax.ExpectCompliance)
     assert isinstance(holds, syntax.ExpectCompliance)
     assert (compliance.code, compliance.holds, holds.holds) == ("ART", False, True)

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bpc_worker.core import canonical_json, numbers
-from bpc_worker.core.derivation import Prover
 from bpc_worker.core.rules.evaluate import Evaluator
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.module import load
@@ -189,7 +188,7 @@ def test_what_was_checked_gives_a_value_of_its_type_and_a_proof_that_verifies(
     module: tuple[Type, str],
 ) -> None:
     kind, source = module
-    evaluator = Prover(load(source), FactSet(FACTS), LAW_DATE)
+    evaluator = Evaluator(load(source), FactSet(FACTS), LAW_DATE)
     error = raised(evaluator.run)
     if error is not None:
         assert error.code in EXPECTED, source

@@ -97,6 +97,7 @@ def test_limits_have_the_defaults_of_the_contract() -> None:
         nodes=200_000,
         digits=1_000,
         steps=5_000_000,
+        test_steps=20_000_000,
         cases=100_000,
         scale=30,
     )

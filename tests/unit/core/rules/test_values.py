@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from bpc_worker.core import canonical_json, numbers, proof
 from bpc_worker.core.hashing import sha256_hex
 from bpc_worker.core.rules.facts import make_fact
-from bpc_worker.core.rules.values import Empty, JsonValue, Num, Quantity, Value, decoded, encoded, published
+from bpc_worker.core.rules.values import (
+    Empty,
+    Fact,
+    JsonValue,
+    Num,
+    Quantity,
+    Value,
+    decoded,
+    encoded,
+    form_text,
+    published,
+)
 from bpc_worker.core.units import UNITS
 from tests.unit.core.test_proof import json_values, texts
 
@@ -44,6 +55,21 @@ def test_a_value_comes_back_from_its_form(value: Value) -> None:
     assert decoded(form) == value
     assert encoded(decoded(form)) == form
     assert canonical_json.decode(proof.data_bytes({"value": form})) == {"value": form}
+
+
+lists = st.lists(decodable | st.builds(Fact, texts, texts, texts, st.just({})), max_size=4).map(tuple)
+
+
+@given(value=decodable | lists)
+def test_the_text_of_a_form_is_canonical(value: Value) -> None:
+    assert form_text(value).encode() == canonical_json.encode(encoded(value))
+
+
+@given(items=lists)
+def test_a_list_is_known_by_the_hash_of_the_forms_in_it(items: tuple[Value, ...]) -> None:
+    data = canonical_json.encode([encoded(each) for each in items])
+
+    assert encoded(items) == {"count": len(items), "list": sha256_hex(data)}
 
 
 @given(left=decodable, right=decodable)
@@ -145,3 +171,16 @@ def test_large_integers_do_not_depend_on_the_environment() -> None:
 
     assert decoded(encoded(large)) == large
     assert len(str(published(large))) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        ({"int": "9007199254740993"}, 9007199254740993),
+        ({"qty": "1.50", "unit": "kg"}, Quantity(Decimal("1.50"), "kg")),
+        ({"json": [1, {"a": None}]}, JsonValue([1, {"a": None}])),
+        ({"empty": "withheld", "reason": "until 2030"}, Empty("withheld", "until 2030")),
+    ],
+)
+def test_a_form_that_is_rarely_met_is_read_too(form: object, value: Value) -> None:
+    assert decoded(form) == value

@@ -1,0 +1,166 @@
+"""A tenant sees its own rows and no others; without a tenant nothing is seen. Made from the catalogue."""
+
+import json
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from tests.integration.test_immutability import ROLES, change, domain_columns, refusal, session
+from tests.support.database import Database
+from tests.support.domain import domain
+from tests.support.psql import done, psql, refused
+
+READERS = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader")
+# Of the queue, which all tenants share and grants guard; and what the schema keeps about itself.
+SHARED = {"tenants", "jobs", "job_events", "schema_migrations"}
+
+
+def test_every_table_is_of_the_domain_or_known_to_be_shared(db: Database) -> None:
+    rows = db.run(
+        "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'test_%'"
+    )
+
+    assert {str(row["tablename"]) for row in rows} == SHARED | set(domain_columns(db))
+
+
+def test_every_table_of_the_domain_is_closed_to_other_tenants(db: Database) -> None:
+    for table in domain_columns(db):
+        secured = db.one(
+            "SELECT relrowsecurity, relforcerowsecurity, pg_get_userbyid(relowner) AS owner"
+            " FROM pg_class WHERE oid = %s::regclass",
+            [table],
+        )
+        policies = db.run("SELECT * FROM pg_policies WHERE schemaname = 'public' AND tablename = %s", [table])
+
+        assert secured == {"relrowsecurity": True, "relforcerowsecurity": False, "owner": "bpc_owner"}, table
+        [policy] = policies
+        assert (policy["permissive"], policy["cmd"], policy["roles"]) == ("PERMISSIVE", "ALL", "{public}")
+        assert (policy["qual"], policy["with_check"]) == ("(tenant_id = bpc_tenant())", None)
+
+
+def test_every_tenant_id_is_needed_and_leads_to_a_tenant(db: Database) -> None:
+    """Directly, or with the row that it goes with: no row can belong to one tenant and hang on another's."""
+    for table in domain_columns(db):
+        keys = db.run(
+            "SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conrelid = %s::regclass"
+            " AND contype = 'f'",
+            [table],
+        )
+        assert keys, table
+        assert all(str(key["text"]).startswith("FOREIGN KEY (tenant_id") for key in keys), table
+        nullable = db.one(
+            "SELECT attnotnull FROM pg_attribute WHERE attrelid = %s::regclass AND attname = 'tenant_id'",
+            [table],
+        )
+        assert nullable["attnotnull"], table
+
+
+def test_no_role_of_ours_has_more_than_a_group(db: Database) -> None:
+    rows = db.run(
+        "SELECT rolname FROM pg_roles WHERE rolname LIKE 'bpc\\_%%' AND rolname NOT LIKE '%%login'"
+        " AND (rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb OR rolcanlogin OR rolreplication)"
+    )
+    owned = db.run("SELECT relname FROM pg_class WHERE pg_get_userbyid(relowner) = ANY (%s)", [list(ROLES)])
+
+    assert (rows, owned) == ([], [])
+
+
+def test_what_runs_with_the_owners_rights_is_not_for_everybody(db: Database) -> None:
+    rows = db.run(
+        "SELECT proname, proconfig, has_function_privilege('public', oid, 'EXECUTE') AS public"
+        " FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace"
+    )
+
+    assert rows
+    for row in rows:
+        assert row["proconfig"] == ["search_path=pg_catalog, public, pg_temp"], row["proname"]
+        assert not row["public"], row["proname"]
+
+
+@pytest.mark.parametrize("role", READERS)
+def test_a_tenant_sees_its_own_rows_and_without_a_tenant_nobody_sees_any(db: Database, role: str) -> None:
+    ours, _ = domain(db), domain(db, "other")
+    for table in domain_columns(db):
+        for tenant_id, expected in ((ours.tenant_id, 1), (None, 0), ("", 0)):
+            with session(db, role, tenant_id) as connection:
+                rows = connection.execute(f"SELECT tenant_id FROM {table}".encode()).fetchall()
+            assert [str(row["tenant_id"]) for row in rows] == [ours.tenant_id] * expected, (table, tenant_id)
+
+
+def test_a_producer_sees_nothing_of_the_domain(db: Database) -> None:
+    made = domain(db)
+    for table in domain_columns(db):
+        with session(db, "bpc_producer", made.tenant_id) as connection:
+            assert refusal(connection, f"SELECT tenant_id FROM {table}") == "42501", table
+
+
+@pytest.mark.parametrize("role", ["bpc_worker", "bpc_app"])
+@pytest.mark.parametrize("as_whom", ["acme", None])
+def test_nothing_is_inserted_for_another_tenant(db: Database, role: str, as_whom: str | None) -> None:
+    domain(db)
+    theirs = domain(db, "other", signed=False)
+    tried = 0
+    for table, columns in domain_columns(db).items():
+        granted = {
+            column
+            for column in columns
+            if db.one(
+                "SELECT has_column_privilege(%s, %s, %s, 'INSERT') AS may", [role, f"public.{table}", column]
+            )["may"]
+        }
+        if not granted:
+            continue
+        tried += 1
+        names = ", ".join(sorted(granted))
+        row = db.one(
+            f"SELECT row_to_json(t)::text AS text FROM {table} t WHERE tenant_id = %s", [theirs.tenant_id]
+        )
+        text = json.dumps(json.loads(str(row["text"])))
+        with session(db, role, db.tenant() if as_whom else None) as connection:
+            with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+                statement = f"INSERT INTO {table} ({names}) SELECT {names} FROM jsonb_populate_record(NULL::{table}, %s)"
+                connection.execute(statement.encode(), [text])
+    assert tried > 5
+
+
+def test_rows_of_another_tenant_are_not_touched(db: Database) -> None:
+    ours = domain(db)
+    domain(db, "other")
+    for table, columns in domain_columns(db).items():
+        for column, kind in columns.items():
+            statement = change(table, column, kind) + f" WHERE tenant_id <> '{ours.tenant_id}'"
+            with session(db, "bpc_worker", ours.tenant_id) as connection:
+                try:
+                    assert connection.execute(statement.encode()).rowcount == 0, (table, column)
+                except psycopg.Error as error:
+                    assert isinstance(error, errors.InsufficientPrivilege), (table, column)
+
+
+@pytest.mark.parametrize("role", ["bpc_operator", "bpc_reader"])
+def test_those_who_look_do_not_see_what_the_salts_are_made_from(db: Database, role: str) -> None:
+    made = domain(db)
+    set_tenant = f"SELECT set_config('bpc.tenant_id', '{made.tenant_id}', false)"
+
+    for columns in ("disclosure_seed", "*", "v", "to_jsonb(v)"):
+        said = refused(psql(db, role, f"{set_tenant}; SELECT {columns} FROM passport_versions v"))
+        assert "permission denied" in said
+    shown = done(psql(db, role, f"{set_tenant}; SELECT status FROM passport_versions"))
+    assert shown.endswith("SIGNED")
+    unseen = [
+        column
+        for column in domain_columns(db)["passport_versions"]
+        if not db.one(
+            "SELECT has_column_privilege(%s, 'passport_versions', %s, 'SELECT') AS may", [role, column]
+        )["may"]
+    ]
+    assert unseen == ["disclosure_seed"]
+
+
+def test_the_tenant_is_forgotten_with_the_transaction(db: Database) -> None:
+    made = domain(db)
+    with psycopg.connect(db.url_as("bpc_worker")) as connection:
+        connection.execute("SELECT set_config('bpc.tenant_id', %s, true)", [made.tenant_id])
+        assert connection.execute("SELECT count(*) FROM events").fetchone() == (1,)
+        connection.commit()
+        assert connection.execute("SELECT count(*) FROM events").fetchone() == (0,)

@@ -1,0 +1,176 @@
+"""One row in every table of the domain, for one tenant, made without a worker."""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from bpc_worker.core.hashing import sha256
+from tests.support.database import Database
+
+KEY_ID = "key-1"
+
+
+@dataclass(frozen=True)
+class Domain:
+    tenant_id: str
+    document_id: UUID
+    document_version_id: UUID
+    fact_id: UUID
+    snapshot_id: UUID
+    rule_package_version_id: UUID
+    passport_id: UUID
+    passport_version_id: UUID
+    build_id: UUID
+    chain: UUID
+
+
+def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain:
+    """Everything in its last state: validated, sealed, published, signed with its code; or still COMPILING."""
+    tenant_id = db.tenant(tenant)
+
+    def add(table: str, returning: str, **columns: object) -> UUID:
+        columns = {"tenant_id": tenant_id} | columns
+        marks = ", ".join(["%s"] * len(columns))
+        statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) RETURNING {returning}"
+        found = db.one(statement, list(columns.values()))[returning]
+        return found if isinstance(found, UUID) else UUID(int=0)
+
+    document_id = add("documents", "document_id", kind="BOM", external_ref="bom.csv")
+    document_version_id = add(
+        "document_versions",
+        "document_version_id",
+        document_id=document_id,
+        sha256=sha256(b"content"),
+        mime_type="text/csv",
+        content=b"content",
+        status="VALIDATED",
+    )
+    fact_id = add(
+        "facts",
+        "fact_id",
+        fact_type="Battery",
+        fact_key="battery:X",
+        schema_version=1,
+        payload="{}",
+        canonical=b"{}",
+        payload_hash=sha256(b"{}"),
+    )
+    add("fact_sources", "pointer", fact_id=fact_id, document_version_id=document_version_id, pointer="/0")
+    snapshot_id = add("data_snapshots", "snapshot_id")
+    add("snapshot_items", "fact_id", snapshot_id=snapshot_id, fact_id=fact_id)
+    db.run(
+        "UPDATE data_snapshots SET status = 'SEALED', canonical = %s, snapshot_hash = %s WHERE snapshot_id = %s",
+        [b"sealed", sha256(b"sealed"), snapshot_id],
+    )
+    package = add("rule_packages", "rule_package_id", name="rules")
+    rules = add(
+        "rule_package_versions",
+        "rule_package_version_id",
+        rule_package_id=package,
+        version=1,
+        dsl="rules",
+        dsl_sha256=sha256(b"rules"),
+        tests_sha256=sha256(b"tests"),
+        status="PUBLISHED",
+    )
+    add(
+        "rule_tests_runs",
+        "rule_tests_run_id",
+        rule_package_version_id=rules,
+        job_id=uuid4(),
+        seed=1,
+        cases=500,
+        passed=True,
+        report="[]",
+    )
+    product = add("battery_products", "battery_product_id", identifier="EV78", name="EV 78")
+    passport_id = add("passports", "passport_id", battery_product_id=product, serial="417")
+    add("signing_keys", "key_id", key_id=KEY_ID, public_key=sha256(b"a public key"))
+    passport_version_id = add(
+        "passport_versions",
+        "passport_version_id",
+        **compiled(passport_id, snapshot_id, rules),
+    )
+    if signed:
+        sign(db, passport_version_id)
+    build_id = add(
+        "passport_builds",
+        "build_id",
+        battery_product_id=product,
+        passport_id=passport_id,
+        rule_package_version_id=rules,
+        law_date="2027-02-18",
+        snapshot_id=snapshot_id,
+        passport_version_id=passport_version_id,
+    )
+    add(
+        "passport_build_documents",
+        "build_id",
+        build_id=build_id,
+        external_ref="bom.csv",
+        kind="BOM",
+        document_version_id=document_version_id,
+    )
+    chain = uuid4()
+    add("events", "event_id", **an_event(chain))
+    return Domain(
+        tenant_id,
+        document_id,
+        document_version_id,
+        fact_id,
+        snapshot_id,
+        rules,
+        passport_id,
+        passport_version_id,
+        build_id,
+        chain,
+    )
+
+
+def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, object]:
+    """The columns of a version that is COMPILING, but for the tenant."""
+    return {
+        "passport_version_id": uuid4(),
+        "passport_id": passport_id,
+        "snapshot_id": snapshot_id,
+        "rule_package_version_id": rules,
+        "compiler_build_id": "bpc-core-1",
+        "law_date": "2027-02-18",
+        "issued_at": f"2027-02-18T00:00:00.{uuid4().int % 10**6:06}Z",
+        "payload": b"payload",
+        "proof": b"proof",
+        "receipt": b"receipt",
+        "payload_hash": sha256(b"payload"),
+        "proof_root_hash": sha256(b"root"),
+        "disclosure_root": sha256(b"disclosure"),
+        "receipt_hash": sha256(b"receipt"),
+        "disclosure_seed": sha256(b"seed"),
+        "signing_key_id": KEY_ID,
+    }
+
+
+def sign(db: Database, passport_version_id: UUID) -> None:
+    db.run(
+        "UPDATE passport_versions SET status = 'SIGNED', signature = %s, public_key = %s"
+        " WHERE passport_version_id = %s",
+        [b"s" * 64, sha256(b"a public key"), passport_version_id],
+    )
+    db.run(
+        "UPDATE passport_versions SET qr_payload = 'BPC1', qr_png = 'png' WHERE passport_version_id = %s",
+        [passport_version_id],
+    )
+
+
+def an_event(chain: UUID, version: int = 1, prev: bytes | None = None) -> dict[str, object]:
+    """The columns of an event, but for the tenant; its hash is nothing but another one for each version."""
+    return {
+        "aggregate_type": "passport",
+        "aggregate_id": chain,
+        "aggregate_version": version,
+        "event_type": "PASSPORT_SIGNED",
+        "occurred_at": "2027-02-18T00:00:00Z",
+        "actor_id": "test",
+        "payload": "{}",
+        "payload_hash": sha256(b"{}"),
+        "prev_event_hash": prev,
+        "event_hash": sha256(f"{chain} {version}".encode()),
+    }
