@@ -3,13 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 WHEEL_DIR := dist
+CORE_COVERED = $(BIN)/coverage run --source=bpc_worker.core -m pytest
+CORE_REPORT = $(BIN)/coverage report --fail-under=100 --precision=2 --skip-covered --show-missing
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \
-        vectors coverage wheel lock up down psql clean
+        vectors mutants coverage coverage-core wheel lock up down psql clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): requirements/dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -26,7 +28,9 @@ demo: $(READY) ## the main job, on an embedded PostgreSQL
 	@$(BIN)/bpc-worker demo
 
 test: $(READY) ## all tests, on a real PostgreSQL and a real RabbitMQ that it gets and starts itself
-	$(BIN)/pytest tests/unit tests/contract tests/integration
+	$(CORE_COVERED) tests/unit
+	$(CORE_REPORT)
+	$(BIN)/pytest tests/contract tests/integration
 	$(BIN)/pytest -n 3 --dist loadfile tests/acceptance
 
 test-unit: $(READY) ## tests that need no server
@@ -38,7 +42,7 @@ test-quick: $(READY)
 test-faults: $(READY) ## minutes of broken servers and killed processes
 	$(BIN)/pytest tests/faults
 
-check: fmt-check lint types imports test wheel ## everything a change must pass
+check: fmt-check lint types imports vectors test wheel ## everything a change must pass
 
 quick: lint types imports test-quick ## without a server, in seconds
 
@@ -60,6 +64,13 @@ imports: $(READY) ## who may import whom
 
 vectors: $(READY) ## the golden vectors are what a second implementation makes
 	$(BIN)/python tests/vectors/make_vectors.py --check
+
+mutants: $(READY) ## every operator and constant of the shipped rules, changed: its own tests must notice
+	$(BIN)/python -m tests.mutation.mutate_rules
+
+coverage-core: $(READY) ## every line and branch of the core; `make test` asks for it too
+	$(CORE_COVERED) -q tests/unit/core
+	$(CORE_REPORT)
 
 coverage: $(READY) ## branch coverage of the unit, contract and integration tests
 	$(BIN)/coverage run -m pytest -q tests/unit tests/contract tests/integration

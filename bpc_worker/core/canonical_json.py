@@ -25,10 +25,12 @@ _BAD_IN_KEY = re.compile("[\0\ud800-\udfff\U00010000-\U0010ffff]")
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]', re.DOTALL)
 
 # With these options the standard encoder escapes exactly what RFC 8785 escapes, and sorts keys
-# by code point, which is the order of their UTF-8 bytes.
-_write = json.JSONEncoder(
+# by code point, which is the order of their UTF-8 bytes. It does not look at what it writes: it is for values
+# that were checked where they came in.
+text_of_checked = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
 ).encode
+quoted = json.encoder.encode_basestring  # the same, of a text
 
 
 class CanonicalJsonError(ValueError):
@@ -47,7 +49,7 @@ def encode(value: object) -> bytes:
     """The canonical bytes of a value made of dict, list, tuple, str, int, bool and None."""
     try:
         _check(value, 0)
-        return _write(value).encode()
+        return text_of_checked(value).encode()
     except RecursionError:  # a caller near the end of the stack, not a deep value
         raise CanonicalJsonError("", _TOO_DEEP) from None
 

@@ -5,20 +5,19 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from bpc_worker.core import canonical_json, disclosure
-from bpc_worker.core.canonical_json import CanonicalJsonError, JsonValue
-from bpc_worker.core.derivation import Prover
+from bpc_worker.core import build_id, canonical_json, disclosure
+from bpc_worker.core.canonical_json import CanonicalJsonError
 from bpc_worker.core.forms import uuid_text
 from bpc_worker.core.hashing import sha256, sha256_hex
 from bpc_worker.core.receipt import Receipt, passport_version_id
-from bpc_worker.core.rules.evaluate import Statement
+from bpc_worker.core.rules.evaluate import Evaluator, Statement
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.source import Limits
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact, published
 from bpc_worker.core.snapshot import SealedSnapshot
 
-COMPILER_BUILD_ID = "bpc-core-1"  # names the semantics: bumped only when a golden vector changes
+COMPILER_BUILD_ID = build_id.COMPILER_BUILD_ID
 PASSPORT_SCHEMA = "BPC-PASSPORT-1"
 
 _NAMED_AT_MOST = 5
@@ -93,10 +92,10 @@ def compile_passport(
         raise CompileError("VALIDATION_ERROR", f"{unknown}; this release is {COMPILER_BUILD_ID}")
     held = tuple(facts)
     _check_inputs(snapshot, held, rules)
-    prover = Prover(rules, FactSet(held), identity.law_date, limits)
-    evaluated = prover.run()
-    proof, root = prover.proof.finish()
-    fields = {path: _json(published(value)) for path, value in evaluated.fields.items()}
+    evaluator = Evaluator(rules, FactSet(held), identity.law_date, limits)
+    evaluated = evaluator.run()
+    proof, root = evaluator.proof.finish()
+    fields = {path: published(value) for path, value in evaluated.fields.items()}
     payload = payload_bytes(identity, fields, evaluated.statements)
     bounds = sizes or Sizes()
     _check_size("PAYLOAD_TOO_LARGE", "payload", len(payload), bounds.payload)
@@ -157,13 +156,16 @@ def _check_inputs(snapshot: SealedSnapshot, facts: tuple[Fact, ...], rules: Type
 
 def _check_fact(fact: Fact) -> None:
     """Its hash is that of its content: whoever made it may have taken the hash from elsewhere."""
-    name = f"fact {fact.fact_type} {fact.fact_key}"
     try:
         found = sha256_hex(canonical_json.encode(fact.payload))
     except CanonicalJsonError as error:
-        raise CompileError("SNAPSHOT_NOT_READY", f"{name}: {error}") from error
+        raise _unfit(fact, f": {error}") from error
     if found != fact.payload_hash:
-        raise CompileError("SNAPSHOT_NOT_READY", f"{name} is not what its hash says")
+        raise _unfit(fact, " is not what its hash says")
+
+
+def _unfit(fact: Fact, why: str) -> CompileError:
+    return CompileError("SNAPSHOT_NOT_READY", f"fact {fact.fact_type} {fact.fact_key}{why}")
 
 
 def _check_size(code: str, what: str, found: int, limit: int) -> None:
@@ -190,7 +192,3 @@ def _receipt(snapshot: SealedSnapshot, identity: Identity, payload: bytes, root:
         signing_key_id=identity.signing_key_id,
         law_date=identity.law_date,
     )
-
-
-def _json(value: object) -> JsonValue:
-    return canonical_json.decode(canonical_json.encode(value))

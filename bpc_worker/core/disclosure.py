@@ -10,14 +10,16 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from itertools import pairwise
 from uuid import UUID
 
 from bpc_worker.core import merkle
-from bpc_worker.core.canonical_json import JsonValue, decode, encode
+from bpc_worker.core.canonical_json import CanonicalJsonError, JsonValue, decode, encode
 from bpc_worker.core.forms import (
     HASH_SIZE,
     FormError,
+    below,
     members,
     parse_constant,
     parse_count,
@@ -58,7 +60,7 @@ class Field:
 
     path: str
     audiences: AbstractSet[str]
-    value: JsonValue
+    value: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +144,12 @@ def verify_view(found: object, disclosure_root: bytes) -> None:
 def _salted(item: Field, seed: bytes) -> Leaf:
     # A lone surrogate has no UTF-8; it passes here only to be refused by the canonical form below.
     salt = hmac.digest(seed, item.path.encode("utf-8", "surrogatepass"), "sha256")[:SALT_SIZE]
-    parts: dict[str, JsonValue] = {
-        "path": item.path,
-        "audiences": [str(name) for name in sorted(item.audiences)],
-        "value": item.value,
-        "salt": salt.hex(),
-    }
     try:
-        return _leaf(parts)
-    except FormError as error:
+        path = below("path", parse_text, item.path)
+        names = below("audiences", _in_order, frozenset(item.audiences))
+        parts = {"path": path, "audiences": names, "value": item.value, "salt": salt.hex()}
+        return Leaf(path, frozenset(names), encode(parts))
+    except (CanonicalJsonError, FormError) as error:
         raise DisclosureError(error.path, f"field {shown(item.path)}: {error.reason}") from None
 
 
@@ -183,7 +182,6 @@ def _verified(entry: object, audience: str, size: int, root: bytes) -> _Place:
     return _Place(leaf.path, index)
 
 
-@raised_as(FormError)
 def _leaf(value: object) -> Leaf:
     parts = members(value, ("path", "audiences", "value", "salt"))
     path = read(parts, "path", parse_text)
@@ -196,6 +194,13 @@ def _salt(text: object) -> str:
     if isinstance(text, str) and _SALT.fullmatch(text):
         return text
     raise FormError("", f"expected {2 * SALT_SIZE} lower-case hex digits, found {shown(text)}")
+
+
+@cache  # most fields share a few sets
+def _in_order(audiences: frozenset[str]) -> tuple[str, ...]:
+    names = [str(name) for name in sorted(audiences)]
+    _audiences(names)
+    return tuple(names)
 
 
 def _audiences(value: object) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeAlias
 from uuid import UUID
@@ -12,6 +12,10 @@ from bpc_worker.core.forms import FormError, below, hash_text, raised_as, texts_
 from bpc_worker.core.hashing import sha256
 
 _Aggregate: TypeAlias = tuple[UUID, str, UUID]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_VERSION_AND_VARIANT = 0xF000_C000_0000_0000_0000
+_VERSION_7 = 0x7000_8000_0000_0000_0000
 
 
 class EventError(FormError):
@@ -54,6 +58,8 @@ class Flaw(StrEnum):
     WRONG_PREV = "WRONG_PREV"
     ILL_FORMED = "ILL_FORMED"
     WRONG_HASH = "WRONG_HASH"
+    WRONG_PAYLOAD = "WRONG_PAYLOAD"
+    WRONG_ID = "WRONG_ID"
     LOST_TAIL = "LOST_TAIL"
     WRONG_HEAD = "WRONG_HEAD"
 
@@ -89,17 +95,41 @@ def event_hash(event: Event, prev: bytes | None) -> bytes:
     return sha256(event_bytes(event, prev))
 
 
+def event_id(event: Event, own_hash: bytes) -> UUID:
+    """A UUID of version 7 (RFC 9562) from the event's time and hash: in order of time, nobody's to choose."""
+    milliseconds = (event.occurred_at - _EPOCH) // timedelta(milliseconds=1)
+    number = int.from_bytes(milliseconds.to_bytes(6, "big") + own_hash[6:16], "big")
+    return UUID(int=number & ~_VERSION_AND_VARIANT | _VERSION_7)
+
+
+class ChainCheck:
+    """The chain of one aggregate, event by event, so that a long one need not be held."""
+
+    def __init__(self) -> None:
+        self._position = 0
+        self._prev: bytes | None = None
+        self._aggregate: _Aggregate | None = None
+
+    def add(self, found: ChainedEvent) -> BrokenChain | None:
+        """What is wrong with the next event; after that, nothing more can be said of the chain."""
+        self._position += 1
+        self._aggregate = self._aggregate or _aggregate(found.event)
+        broken = _break_at(self._position, found, self._prev, self._aggregate)
+        self._prev = found.event_hash
+        return broken
+
+    def end(self, head: Head) -> BrokenChain | None:
+        """What is wrong with the end of the chain."""
+        return _break_at_the_end(self._position, self._prev, head)
+
+
 def verify_chain(events: Iterable[ChainedEvent], head: Head | None = None) -> BrokenChain | None:
     """Where the chain of one aggregate is broken first, or None; only with a head is a lost tail seen."""
-    prev: bytes | None = None
-    position = 0
-    aggregate: _Aggregate | None = None
-    for position, found in enumerate(events, start=1):
-        aggregate = aggregate or _aggregate(found.event)
-        if broken := _break_at(position, found, prev, aggregate):
+    chain = ChainCheck()
+    for found in events:
+        if broken := chain.add(found):
             return broken
-        prev = found.event_hash
-    return _break_at_the_end(position, prev, head) if head else None
+    return chain.end(head) if head else None
 
 
 def _break_at(

@@ -63,11 +63,14 @@ def bounded(value: Decimal) -> Decimal:
 def read(text: str, digits: int = MAX_DIGITS) -> Decimal | None:
     """The number that a text is: digits, perhaps a point and digits. None for every other text.
 
-    TooManyDigitsError before it is converted.
+    TooManyDigitsError before it is converted; every digit that is written counts.
     """
-    if len(text) > digits + 2:  # a sign and a point
+    if not _NUMBER.fullmatch(text):
+        return None
+    if len(text) - text.startswith("-") - ("." in text) > digits:
         raise TooManyDigitsError(f"a number of more than {digits} digits")
-    return bounded(Decimal(text)) if _NUMBER.fullmatch(text) else None
+    number = Decimal(text)
+    return number or number.copy_abs()
 
 
 def add(left: Decimal, right: Decimal) -> Decimal:

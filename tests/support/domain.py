@@ -24,7 +24,7 @@ class Domain:
 
 
 def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain:
-    """Everything in its last state: validated, sealed, published, signed with its code; or still COMPILING."""
+    """Everything in its last state: validated, sealed, published, signed with its code; or COMPILING."""
     tenant_id = db.tenant(tenant)
 
     def add(table: str, returning: str, **columns: object) -> UUID:
@@ -58,7 +58,8 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
     snapshot_id = add("data_snapshots", "snapshot_id")
     add("snapshot_items", "fact_id", snapshot_id=snapshot_id, fact_id=fact_id)
     db.run(
-        "UPDATE data_snapshots SET status = 'SEALED', canonical = %s, snapshot_hash = %s WHERE snapshot_id = %s",
+        "UPDATE data_snapshots SET status = 'SEALED', canonical = %s, snapshot_hash = %s"
+        " WHERE snapshot_id = %s",
         [b"sealed", sha256(b"sealed"), snapshot_id],
     )
     package = add("rule_packages", "rule_package_id", name="rules")

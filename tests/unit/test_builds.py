@@ -2,14 +2,17 @@
 
 import json
 from datetime import date
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bpc_worker import builds
 from bpc_worker.builds import Build
-from bpc_worker.handler_api import Row
 from bpc_worker.jobs.errors import Permanent
 from tests.support.fake_tx import FakeTx, an_id
+
+if TYPE_CHECKING:
+    from bpc_worker.handler_api import Row
 
 TENANT, BUILD, SNAPSHOT, VERSION = an_id(1), an_id(2), an_id(3), an_id(4)
 IDS = {"build_id": BUILD, "tenant_id": TENANT}

@@ -126,7 +126,7 @@ def test_a_registry_is_written_in_one_step_and_can_be_read_by_all(tmp_path: Path
 def test_a_registry_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "keys.json").mkdir()
 
-    with pytest.raises(KeyFileError, match="keys.json"):
+    with pytest.raises(KeyFileError, match=r"keys\.json"):
         write_registry(tmp_path / "keys.json", "{}")
     with pytest.raises(KeyFileError, match="No such file"):
         write_registry(tmp_path / "none" / "keys.json", "{}")

@@ -12,7 +12,9 @@ from bpc_worker.owner.jobs import JobFailure, JobState, how_it_stands
 FAILURE = JobFailure("VALIDATION_ERROR", "line 2: forty is no number")
 
 
-def a_job(status: Status, *, attempts: int = 1, due: bool = True, error: JobFailure | None = None) -> JobState:
+def a_job(
+    status: Status, *, attempts: int = 1, due: bool = True, error: JobFailure | None = None
+) -> JobState:
     return JobState(
         job_id=UUID(int=1),
         type="PARSE_FACTS",

@@ -1,6 +1,6 @@
 """Typed module + facts -> values, and a proof of each."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -8,6 +8,7 @@ from datetime import date
 from bpc_worker.core.numbers import MAX_DIGITS, digits_of
 from bpc_worker.core.proof import ProofBuilder
 from bpc_worker.core.rules import aggregate, arithmetic, operations, typed
+from bpc_worker.core.rules.call import Call, Hidden, Scope, hidden_by, unbind
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.source import Limits, RuleError, Span, limit_exceeded, too_deep_a_stack
 from bpc_worker.core.rules.trace import NO_NODE, Meter, Ref, Trace, capture_name, facts_hash, lambda_params
@@ -34,11 +35,6 @@ class Evaluated:
     statements: list[Statement] = field(default_factory=list)
 
 
-# The variables at hand. One dictionary for a whole expression: an inner block or lambda adds its names and
-# takes them away again, so that a long list of names is never copied for each of many elements.
-Scope = dict[str, Ref]
-
-
 @contextmanager
 def _placed(span: Span) -> Iterator[None]:
     """Errors that know no place of their own get this one."""
@@ -61,12 +57,13 @@ class Evaluator:
         limits: Limits | None = None,
         *,
         prove: bool = True,
+        meter: Meter | None = None,
     ) -> None:
         self._module = module
         self._facts = facts
         self._law_date = law_date
         self._limits = limits or Limits()
-        self._meter = Meter(self._limits)
+        self._meter = meter or Meter(self._limits)
         self._trace = Trace(self._meter, self._limits, on=prove)
         self._fields: dict[str, Ref] = {}
         self._read: dict[tuple[object, ...], Ref] = {}  # what was read already, and is a step
@@ -99,12 +96,12 @@ class Evaluator:
         self._meter.spend(1, node.span)
         match node:
             case typed.Op():
-                operands = tuple([self.step(operand, scope) for operand in node.operands])
+                operands = [self.step(operand, scope) for operand in node.operands]
                 return self._apply(node.name, node.parameters, operands, node.span)
-            case typed.Const(value):
-                return self._trace.constant(value)
-            case typed.Var(name):
-                return scope[name]
+            case typed.Const():
+                return self._trace.constant(node.value)
+            case typed.Var():
+                return scope[node.name]
             case typed.ChainOp():
                 return self._chain(node, scope)
             case typed.ShortCircuit():
@@ -135,13 +132,30 @@ class Evaluator:
             case typed.Aggregate():
                 return self._aggregate(node, scope)
 
-    def _apply(self, name: str, params: Mapping[str, object], operands: tuple[Ref, ...], span: Span) -> Ref:
+    def value(self, node: typed.Node, scope: Scope) -> Value:
+        """Of a lambda's body, for one of many elements: it leaves no steps, so that values are enough."""
+        match node:
+            case typed.Op():
+                self._meter.spend(1, node.span)
+                operands = [self.value(operand, scope) for operand in node.operands]
+                return self._computed(node.name, node.parameters, operands, node.span)
+            case typed.Var():
+                self._meter.spend(1, node.span)
+                return scope[node.name].value
+            case _:
+                return self.step(node, scope).value
+
+    def _apply(self, name: str, params: Mapping[str, object], operands: Sequence[Ref], span: Span) -> Ref:
+        value = self._computed(name, params, [operand.value for operand in operands], span)
+        return self._trace.operation(name, params, operands, value)
+
+    def _computed(self, name: str, params: Mapping[str, object], operands: list[Value], span: Span) -> Value:
         try:
-            value = operations.apply(name, params, tuple([operand.value for operand in operands]))
+            value = operations.apply_checked(name, params, operands)
         except RuleError as error:
             raise error.at(span) from error.__cause__
         self._measure(value, span)
-        return self._trace.operation(name, params, operands, value)
+        return value
 
     def _measure(self, value: Value, span: Span) -> None:
         """A list costs its length; a number may have fewer digits than the format allows."""
@@ -167,7 +181,7 @@ class Evaluator:
             seen.append(self.step(operand, scope))
             if seen[-1].value is decides:
                 break
-        return self._trace.operation(node.operator, {}, tuple(seen), seen[-1].value)
+        return self._trace.operation(node.operator, {}, seen, seen[-1].value)
 
     def _if(self, node: typed.If, scope: Scope) -> Ref:
         condition = self.step(node.condition, scope)
@@ -182,14 +196,16 @@ class Evaluator:
             for statement in node.statements:
                 match statement:
                     case typed.LetNode(name, value):
-                        _bind(scope, name, self.step(value, scope), hidden)
+                        bound = self.step(value, scope)
+                        hidden += hidden_by([name], scope)
+                        scope[name] = bound
                     case typed.AssertNode():
                         self._assert(statement, scope)
                     case typed.CiteNode(text):
                         self._trace.cite(text)
             return self.step(node.result, scope)
         finally:
-            _unbind(scope, hidden)
+            unbind(scope, hidden)
 
     def _assert(self, node: typed.AssertNode, scope: Scope) -> None:
         condition = self.step(node.condition, scope)
@@ -221,18 +237,19 @@ class Evaluator:
     def _get(self, node: typed.FactGet | typed.FactsByPrefix, scope: Scope) -> Ref:
         """Constant names need no steps of their own: the fact's step names them."""
         key = node.fact_key if isinstance(node, typed.FactGet) else node.prefix
-        names: tuple[Ref, ...] = ()
+        names: list[Ref] = []
         match node.fact_type, key:
             case typed.Const(value=type_name), typed.Const(value=key_name):
                 texts = str(type_name), str(key_name)
             case _:
-                names = (self.step(node.fact_type, scope), self.step(key, scope))
+                names = [self.step(node.fact_type, scope), self.step(key, scope)]
                 texts = str(names[0].value), str(names[1].value)
         if isinstance(node, typed.FactGet):
             return self._trace.fact(*texts, self._facts.get(*texts), names)
-        return self._once(("facts", *texts, *names), lambda: self._list(*texts, names, node.span))
+        steps = [name.node for name in names]
+        return self._once(("facts", *texts, *steps), lambda: self._list(*texts, names, node.span))
 
-    def _list(self, fact_type: str, prefix: str, names: tuple[Ref, ...], span: Span) -> Ref:
+    def _list(self, fact_type: str, prefix: str, names: list[Ref], span: Span) -> Ref:
         found = self._facts.by_prefix(fact_type, prefix)
         self._meter.spend(len(found), span)
         return self._trace.facts(fact_type, prefix, found, names)
@@ -246,7 +263,8 @@ class Evaluator:
             params |= lambda_params(node.function)
         if node.name != "count":
             self._measure(items, node.span)
-        call = Call(self, node.function, scope, node.span)
+        call = Call(self.value, node.function, scope, node.span)
+        hidden = hidden_by(call.names, scope)
         tracing, self._trace.on = self._trace.on, False
         try:
             value = aggregate.run(node.name, params, items, start, call)
@@ -254,44 +272,6 @@ class Evaluator:
             raise error.at(node.span) from error.__cause__
         finally:
             self._trace.on = tracing
+            unbind(scope, hidden)
         self._measure(value, node.span)
-        return self._trace.operation(node.name, params, tuple(operands), value)
-
-
-Hidden = list[tuple[str, Ref | None]]
-
-
-def _bind(scope: Scope, name: str, ref: Ref, hidden: Hidden) -> None:
-    hidden.append((name, scope.get(name)))
-    scope[name] = ref
-
-
-def _unbind(scope: Scope, hidden: Hidden) -> None:
-    for name, before in reversed(hidden):
-        if before is None:
-            del scope[name]
-        else:
-            scope[name] = before
-
-
-class Call:
-    """A lambda, ready to be called with values."""
-
-    def __init__(
-        self, evaluator: Evaluator, function: typed.LambdaNode | None, scope: Scope, span: Span
-    ) -> None:
-        self._evaluator = evaluator
-        self._function = function
-        self._scope = scope
-        self.span = span
-
-    def __call__(self, *values: Value) -> Value:
-        if self._function is None:
-            raise RuleError("RULE_TYPE_ERROR", "this operation needs a lambda", self.span)
-        hidden: Hidden = []
-        for (name, _), value in zip(self._function.parameters, values, strict=True):
-            _bind(self._scope, name, Ref(value, NO_NODE), hidden)
-        try:
-            return self._evaluator.step(self._function.body, self._scope).value
-        finally:
-            _unbind(self._scope, hidden)
+        return self._trace.operation(node.name, params, operands, value)

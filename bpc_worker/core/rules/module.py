@@ -1,8 +1,10 @@
 """Rule text -> checked module: parse, types, tables, order. Once per version; nothing is run."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from bpc_worker.core.rules import operations, syntax, typed
+from bpc_worker.core.rules.check_tests import check_example, check_property
 from bpc_worker.core.rules.graph import evaluation_order, find_cycle
 from bpc_worker.core.rules.parse_tests import EMPTY_KINDS
 from bpc_worker.core.rules.parser import parse
@@ -35,6 +37,7 @@ def _checked(tree: syntax.Module, source: str, limits: Limits) -> typed.TypedMod
     emitted: dict[str, Span] = {}
     fields = {field.path: _field(field, Scope(world, emitted=emitted)) for field in tree.fields}
     order = _order(fields, tree)
+    tests = _tests(tree, replace(world, in_tests=True))
     for table in tree.tables:
         if table.name not in world.tables_used:
             world.warnings.add(f"the table {quoted(table.name)} is never used", table.name_span)
@@ -43,8 +46,7 @@ def _checked(tree: syntax.Module, source: str, limits: Limits) -> typed.TypedMod
         fields=fields,
         order=order,
         tables=tables,
-        table_types=world.tables,
-        tests=(*tree.examples, *tree.properties),
+        tests=tests,
         warnings=world.warnings.shown(source),
     )
 
@@ -122,6 +124,12 @@ def _field(field: syntax.Field, scope: Scope) -> typed.TypedField:
         may_be_empty=_may_be_empty(field.body),
         span=field.span,
     )
+
+
+def _tests(tree: syntax.Module, world: World) -> tuple[typed.Example | typed.Property, ...]:
+    examples = [check_example(each, world) for each in tree.examples]
+    properties = [check_property(each, world) for each in tree.properties]
+    return (*examples, *properties)
 
 
 _LONGEST_CYCLE = 20

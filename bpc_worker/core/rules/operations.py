@@ -4,7 +4,7 @@ An operation takes its parameters (what the rule text fixes: a unit, a scale) an
 RuleError with a code; the place is added by the caller, who knows it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ from bpc_worker.core.rules.source import RuleError, limit_exceeded
 from bpc_worker.core.rules.values import Value
 from bpc_worker.core.units import UNITS
 
-__all__ = ["OPERATIONS", "apply", "mismatch", "ordered", "scale_in", "unit_in"]
+__all__ = ["OPERATIONS", "apply", "apply_checked", "mismatch", "ordered", "scale_in", "unit_in"]
 
 Parameters = Mapping[str, object]
 
@@ -24,18 +24,23 @@ Parameters = Mapping[str, object]
 class Operation:
     operands: int | None  # how many; None: any number
     parameters: frozenset[str]
-    run: Callable[[Parameters, tuple[Value, ...]], Value]
+    run: Callable[..., Value]  # is given the parameters, then the operands
 
 
-def apply(name: str, parameters: Parameters, operands: tuple[Value, ...]) -> Value:
+def apply(name: str, parameters: Parameters, operands: Sequence[Value]) -> Value:
     """The result; RuleError, whatever is given."""
     operation = OPERATIONS.get(name)
     if operation is None or parameters.keys() != operation.parameters:
         raise RuleError("RULE_TYPE_ERROR", f"unknown operation {name} with {sorted(parameters)}")
     if operation.operands not in {len(operands), None}:
         raise RuleError("RULE_TYPE_ERROR", f"{name} does not take {len(operands)} operands")
+    return apply_checked(name, parameters, operands)
+
+
+def apply_checked(name: str, parameters: Parameters, operands: Sequence[Value]) -> Value:
+    """The result of an operation that is known, and takes these parameters and so many operands."""
     try:
-        return operation.run(parameters, operands)
+        return OPERATIONS[name].run(parameters, *operands)
     except TooManyDigitsError as error:
         hint = "round(mode, scale, …) shortens a number"
         raise limit_exceeded("a number has too many digits", MAX_DIGITS, hint=hint) from error
@@ -70,15 +75,15 @@ def _text(parameters: Parameters, name: str) -> str:
 
 
 def _unary(run: Callable[[Value], Value]) -> Operation:
-    return Operation(1, frozenset(), lambda _, operands: run(operands[0]))
+    return Operation(1, frozenset(), lambda _, operand: run(operand))
 
 
 def _binary(run: Callable[[Value, Value], Value]) -> Operation:
-    return Operation(2, frozenset(), lambda _, operands: run(operands[0], operands[1]))
+    return Operation(2, frozenset(), lambda _, left, right: run(left, right))
 
 
 def _with(parameters: str, run: Callable[[Parameters, Value], Value]) -> Operation:
-    return Operation(1, frozenset(parameters.split()), lambda given, operands: run(given, operands[0]))
+    return Operation(1, frozenset(parameters.split()), run)
 
 
 def _not(operand: Value) -> Value:
@@ -91,7 +96,7 @@ def _lookup(table: Value, key: Value) -> Value:
     return table.get(key)
 
 
-def _record(parameters: Parameters, operands: tuple[Value, ...]) -> Value:
+def _record(parameters: Parameters, *operands: Value) -> Value:
     listed = parameters["names"]
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     found = dict(zip(names, operands, strict=False))

@@ -22,10 +22,14 @@ def combined(operator: str, left: Type, right: Type, span: Span, limits: Limits)
             found = BOOL if _equatable(left, right) else None
         case _:
             found = BOOL if types.is_ordered(left) and _alike(left, right) else None
-    if found is not None:
-        return found
+    if found is None:
+        raise unfit(operator, left, right, span)
+    return found
+
+
+def unfit(operator: str, left: Type, right: Type, span: Span) -> RuleError:
     units = isinstance(left, QtyType) and isinstance(right, QtyType)
-    raise RuleError(
+    return RuleError(
         "UNIT_MISMATCH" if units else "RULE_TYPE_ERROR",
         f"'{operator}' does not fit {show(left)} and {show(right)}",
         span,

@@ -8,6 +8,7 @@ from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
 from bpc_worker.core.rules.parse_types import (
     integer,
+    parse_audiences,
     parse_date,
     parse_key,
     parse_path,
@@ -16,7 +17,7 @@ from bpc_worker.core.rules.parse_types import (
 )
 from bpc_worker.core.rules.source import RuleError, limit_exceeded, quoted
 from bpc_worker.core.rules.suggest import did_you_mean
-from bpc_worker.core.rules.tokens import Kind, Token
+from bpc_worker.core.rules.tokens import Kind
 
 EMPTY_KINDS = ("withheld", "notApplicable", "missing")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
@@ -194,7 +195,7 @@ def _whole(cursor: Cursor) -> int:
 
 
 def _expectation(cursor: Cursor) -> syntax.Expectation:
-    """expectation = expectValue | expectEmpty | expectError | expectCompliance ;"""
+    """expectation = expectValue | expectEmpty | expectAudiences | expectError | expectCompliance ;"""
     start = cursor.expect_kind(Kind.NAME, "an expectation")
     read = _EXPECTATIONS.get(start.text)
     if read is None:
@@ -203,49 +204,58 @@ def _expectation(cursor: Cursor) -> syntax.Expectation:
             "RULE_PARSE_ERROR", f"unknown expectation {quoted(start.text)}", start.span, hint=hint
         )
     cursor.expect("(")
-    found = read(cursor, start)
+    found = read(cursor)
     cursor.expect(")")
     return found
 
 
-def _expect_value(cursor: Cursor, start: Token) -> syntax.Expectation:
+def _expect_value(cursor: Cursor) -> syntax.Expectation:
     """expectValue = "expect" "(" path "," ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expression ")" ;"""
-    path, _ = parse_path(cursor)
+    path, path_span = parse_path(cursor)
     cursor.expect(",")
     operator = cursor.take(*_COMPARISONS)
     if operator is None:
         raise cursor.unexpected("a comparison such as ==")
-    return syntax.ExpectValue(path, operator.text, parse_expression(cursor), cursor.since(start))
+    value = parse_expression(cursor)
+    return syntax.ExpectValue(path, operator.text, value, path_span, cursor.since(operator))
 
 
-def _expect_empty(cursor: Cursor, start: Token) -> syntax.Expectation:
+def _expect_empty(cursor: Cursor) -> syntax.Expectation:
     """expectEmpty = "expectEmpty" "(" path "," ( "withheld" | "notApplicable" | "missing" ) ")" ;"""
-    path, _ = parse_path(cursor)
+    path, path_span = parse_path(cursor)
     cursor.expect(",")
     kind = cursor.take(*EMPTY_KINDS)
     if kind is None:
         raise cursor.unexpected(", ".join(EMPTY_KINDS[:-1]) + f" or {EMPTY_KINDS[-1]}")
-    return syntax.ExpectEmpty(path, kind.text, cursor.since(start))
+    return syntax.ExpectEmpty(path, kind.text, path_span)
 
 
-def _expect_error(cursor: Cursor, start: Token) -> syntax.Expectation:
+def _expect_audiences(cursor: Cursor) -> syntax.Expectation:
+    """expectAudiences = "expectAudiences" "(" path "," audience { "," audience } ")" ;"""
+    path, path_span = parse_path(cursor)
+    cursor.expect(",")
+    return syntax.ExpectAudiences(path, parse_audiences(cursor), path_span)
+
+
+def _expect_error(cursor: Cursor) -> syntax.Expectation:
     """expectError = "expectError" "(" TEXT ")" ;"""
-    return syntax.ExpectError(parse_text(cursor, "a code in quotes"), cursor.since(start))
+    return syntax.ExpectError(parse_text(cursor, "a code in quotes"))
 
 
-def _expect_compliance(cursor: Cursor, start: Token) -> syntax.Expectation:
+def _expect_compliance(cursor: Cursor) -> syntax.Expectation:
     """expectCompliance = "expectCompliance" "(" TEXT "," ( "true" | "false" ) ")" ;"""
     code = parse_text(cursor, "a code in quotes")
     cursor.expect(",")
     holds = cursor.take("true", "false")
     if holds is None:
         raise cursor.unexpected("true or false")
-    return syntax.ExpectCompliance(code, holds.text == "true", cursor.since(start))
+    return syntax.ExpectCompliance(code, holds.text == "true")
 
 
-_EXPECTATIONS: Mapping[str, Callable[[Cursor, Token], syntax.Expectation]] = {
+_EXPECTATIONS: Mapping[str, Callable[[Cursor], syntax.Expectation]] = {
     "expect": _expect_value,
     "expectEmpty": _expect_empty,
+    "expectAudiences": _expect_audiences,
     "expectError": _expect_error,
     "expectCompliance": _expect_compliance,
 }

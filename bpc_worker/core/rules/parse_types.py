@@ -15,6 +15,7 @@ KEYWORDS = frozenset({
     "field", "table", "example", "property", "let", "if", "then", "else", "assert", "cite", "true", "false",
     "none", "date", "qty", "record", "for", "forall", "in",
 })  # fmt: skip
+AUDIENCES = ("public", "legitimate_interest", "authorities", "commission")
 _SIMPLE = {"Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE}
 
 
@@ -123,6 +124,23 @@ def parse_path(cursor: Cursor) -> tuple[str, Span]:
     if len(parts) > cursor.limits.nesting:
         raise limit_exceeded(f"a path of {len(parts)} names", cursor.limits.nesting, cursor.since(start))
     return ".".join(parts), cursor.since(start)
+
+
+def parse_audiences(cursor: Cursor) -> tuple[str, ...]:
+    """audience { "," audience }: a set, so sorted and each once."""
+    found = {_audience(cursor)}
+    while cursor.take(","):
+        found.add(_audience(cursor))
+    return tuple(sorted(found))
+
+
+def _audience(cursor: Cursor) -> str:
+    """audience = "public" | "legitimate_interest" | "authorities" | "commission" ;"""
+    token = cursor.expect_kind(Kind.NAME, "an audience")
+    if token.text not in AUDIENCES:
+        hint = did_you_mean(token.text, AUDIENCES, f"known are {', '.join(AUDIENCES)}")
+        raise RuleError("RULE_PARSE_ERROR", f"unknown audience {quoted(token.text)}", token.span, hint=hint)
+    return token.text
 
 
 def parse_text(cursor: Cursor, what: str) -> str:

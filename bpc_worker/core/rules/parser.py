@@ -4,12 +4,9 @@ from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
 from bpc_worker.core.rules.parse_tests import parse_example, parse_property
-from bpc_worker.core.rules.parse_types import parse_key, parse_path, parse_type
-from bpc_worker.core.rules.source import Limits, RuleError, quoted, too_deep_a_stack
-from bpc_worker.core.rules.suggest import did_you_mean
+from bpc_worker.core.rules.parse_types import parse_audiences, parse_key, parse_path, parse_type
+from bpc_worker.core.rules.source import Limits, RuleError, too_deep_a_stack
 from bpc_worker.core.rules.tokens import Kind, tokenize
-
-AUDIENCES = ("public", "legitimate_interest", "authorities", "commission")
 
 
 def parse(source: str, limits: Limits | None = None) -> syntax.Module:
@@ -59,27 +56,11 @@ def _field(cursor: Cursor) -> syntax.Field:
     path, path_span = parse_path(cursor)
     cursor.expect(":", hint="a field has a type: field path: Type = expression;")
     kind = parse_type(cursor)
-    audiences = _audiences(cursor) if cursor.take("for") else {"public"}
+    audiences = parse_audiences(cursor) if cursor.take("for") else ("public",)
     cursor.expect("=")
     body = parse_expression(cursor)
     cursor.expect(";", hint="a field ends with ';'")
-    return syntax.Field(path, kind, tuple(sorted(audiences)), body, path_span, cursor.since(start))
-
-
-def _audiences(cursor: Cursor) -> set[str]:
-    found = {_audience(cursor)}
-    while cursor.take(","):
-        found.add(_audience(cursor))
-    return found
-
-
-def _audience(cursor: Cursor) -> str:
-    """audience = "public" | "legitimate_interest" | "authorities" | "commission" ;"""
-    token = cursor.expect_kind(Kind.NAME, "an audience")
-    if token.text not in AUDIENCES:
-        hint = did_you_mean(token.text, AUDIENCES, f"known are {', '.join(AUDIENCES)}")
-        raise RuleError("RULE_PARSE_ERROR", f"unknown audience {quoted(token.text)}", token.span, hint=hint)
-    return token.text
+    return syntax.Field(path, kind, audiences, body, path_span, cursor.since(start))
 
 
 def _table(cursor: Cursor) -> syntax.Table:

@@ -60,7 +60,7 @@ def ready(found: Rebuilt, captured: Sequence[Value], limits: Limits, meter: Mete
     for name, value in given.items():
         if name.startswith(FIELD):
             evaluator.provide(name.removeprefix(FIELD), value)
-    return Call(evaluator, found.lambda_, {name: Ref(given[name], NO_NODE) for name in given}, NOWHERE)
+    return Call(evaluator.value, found.lambda_, {name: Ref(given[name], NO_NODE) for name in given}, NOWHERE)
 
 
 class _Alone(Evaluator):
@@ -69,11 +69,8 @@ class _Alone(Evaluator):
     def __init__(
         self, tables: Mapping[str, Mapping[str, Value]], law_date: date | None, limits: Limits, meter: Meter
     ) -> None:
-        module = typed.TypedModule(
-            source="", fields={}, order=(), tables=tables, table_types={}, tests=(), warnings=()
-        )
-        super().__init__(module, FactSet([]), law_date, limits, prove=False)
-        self._meter = meter
+        module = typed.TypedModule(source="", fields={}, order=(), tables=tables, tests=(), warnings=())
+        super().__init__(module, FactSet([]), law_date, limits, prove=False, meter=meter)
 
 
 def _named(params: Mapping[str, object], key: str) -> Named:

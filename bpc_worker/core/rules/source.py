@@ -35,6 +35,7 @@ class Limits:
     nodes: int = 200_000
     digits: int = MAX_DIGITS
     steps: int = 5_000_000
+    test_steps: int = 20_000_000
     cases: int = 100_000
     scale: int = MAX_SCALE
 

@@ -168,7 +168,8 @@ class ExpectValue:
     path: str
     operator: str
     value: Expression
-    span: Span
+    path_span: Span
+    compared_span: Span  # of operator and value
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,16 @@ class ExpectEmpty:
 
     path: str
     kind: str
-    span: Span
+    path_span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectAudiences:
+    """expectAudiences(path, authorities, commission)"""
+
+    path: str
+    audiences: tuple[str, ...]  # sorted
+    path_span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +195,6 @@ class ExpectError:
     """expectError("CODE")"""
 
     code: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +203,9 @@ class ExpectCompliance:
 
     code: str
     holds: bool
-    span: Span
 
 
-Expectation = ExpectValue | ExpectEmpty | ExpectError | ExpectCompliance
+Expectation = ExpectValue | ExpectEmpty | ExpectAudiences | ExpectError | ExpectCompliance
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,32 @@
 """Run the tests of a rule module: examples, and properties over generated values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from bpc_worker.core import canonical_json
 from bpc_worker.core.canonical_json import CanonicalJsonError
 from bpc_worker.core.rules import operations, syntax, typed
-from bpc_worker.core.rules.draws import draw_of
 from bpc_worker.core.rules.evaluate import Evaluator
 from bpc_worker.core.rules.facts import FactSet, make_fact
-from bpc_worker.core.rules.fits import fit
-from bpc_worker.core.rules.scope import FieldShape, Scope, Warnings, World
-from bpc_worker.core.rules.source import Limits, RuleError, Span, quoted, render, too_deep_a_stack
-from bpc_worker.core.rules.trace import NO_NODE, Ref
-from bpc_worker.core.rules.typecheck import check, check_as
-from bpc_worker.core.rules.types import BOOL, Type, show
+from bpc_worker.core.rules.source import (
+    Limits,
+    RuleError,
+    limit_exceeded,
+    quoted,
+    render,
+    too_deep_a_stack,
+)
+from bpc_worker.core.rules.trace import NO_NODE, Meter, Ref
 from bpc_worker.core.rules.values import Empty, Value, published
 
 PUBLISHABLE_CASES = 500
+
+# What a case takes beside its evaluation, in steps.
+_CASE = 20
+_DRAWN_VALUE = 10
+_FACT = 10
+_BYTES_PER_STEP = 16  # of a fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,168 +55,194 @@ class Report:
         return self.passed and self.cases >= PUBLISHABLE_CASES
 
 
-def run_tests(module: typed.TypedModule, limits: Limits | None = None) -> Report:
-    """Every test of the module; a property ends at its first failing case."""
-    bounds = limits or Limits()
+def run_tests(module: typed.TypedModule, limits: Limits | None = None, *, seed: int = 0) -> Report:
+    """Every test of the module; a property ends at its first failing case.
+
+    `seed` is added to that of each property, so that another run can draw other values.
+    """
+    bench = _Bench(module, limits or Limits(), seed)
     try:
-        return Report(tuple([_run(test, module, bounds) for test in module.tests]))
+        return Report(tuple([bench.run(test) for test in module.tests]))
     except (RecursionError, CanonicalJsonError):  # the latter too: a fixture always has a canonical form
         raise too_deep_a_stack() from None
-
-
-def _run(test: syntax.Example | syntax.Property, module: typed.TypedModule, limits: Limits) -> TestResult:
-    if isinstance(test, syntax.Property):
-        return _property(test, module, limits)
-    try:
-        _example(test, module, limits)
-    except _CaseFailed as failed:
-        return TestResult(test.name, 0, str(failed))
-    except RuleError as wrong:
-        return TestResult(test.name, 0, render(module.source, wrong))
-    return TestResult(test.name, 1)
 
 
 class _CaseFailed(Exception):  # noqa: N818 - a finding about the rules
     """What was expected and what was found."""
 
 
-def _example(test: syntax.Example, module: typed.TypedModule, limits: Limits) -> None:
-    evaluator = _evaluator(module, test.fixtures, {}, limits)
+Test = typed.Example | typed.Property
+
+
+class _Bench:
+    """A module, and what is left of the steps that all its tests may take together."""
+
+    def __init__(self, module: typed.TypedModule, limits: Limits, seed: int) -> None:
+        self._module = module
+        self._limits = limits
+        self._seed = seed
+        self._left = limits.test_steps
+
+    def run(self, test: Test) -> TestResult:
+        if isinstance(test, typed.Example):
+            failure = self._failure(test, {})
+            return TestResult(test.name, int(failure is None), failure)
+        seed = (test.seed + self._seed) % (canonical_json.MAX_INTEGER + 1)
+        for case in range(test.cases):
+            drawn = {each.name: each.value(seed, test.name, case) for each in test.draws}
+            failure = self._failure(test, drawn)
+            if failure is not None:
+                shown = ", ".join(f"{name} = {_shown(value)}" for name, value in drawn.items())
+                return TestResult(test.name, case, f"case {case} with {shown}: {failure}")
+        return TestResult(test.name, test.cases)
+
+    def _failure(self, test: Test, drawn: Mapping[str, Value]) -> str | None:
+        """Of one case: why it does not pass."""
+        try:
+            with self._metered(test) as meter:
+                meter.spend(_CASE + _DRAWN_VALUE * len(drawn))
+                evaluator = self._evaluator(test.fixtures, drawn, meter)
+                if isinstance(test, typed.Example):
+                    _expect(test, self._module, evaluator, meter)
+                else:
+                    _claim(test, evaluator, drawn)
+        except _CaseFailed as failed:
+            return str(failed)
+        except RuleError as error:
+            return render(self._module.source, error)
+        return None
+
+    @contextmanager
+    def _metered(self, test: Test) -> Iterator[Meter]:
+        """The steps of one case; too many in all is an error that no test can expect."""
+        share = min(self._limits.steps, self._left)
+        meter = Meter(replace(self._limits, steps=max(1, share)))
+        try:
+            yield meter
+        finally:
+            self._left -= meter.spent
+            if self._left < 0:
+                what = f"the tests of the module take too many steps, the last ones in {quoted(test.name)}"
+                hint = "fewer cases, or a higher limit in the configuration"
+                raise limit_exceeded(what, self._limits.test_steps, test.span, hint=hint)
+
+    def _evaluator(self, fixtures: syntax.Fixtures, drawn: Mapping[str, Value], meter: Meter) -> Evaluator:
+        facts = []
+        for fact in fixtures.facts:
+            meter.spend(_FACT + _size(fact.fact_type) + _size(fact.fact_key))
+            payload = _object(fact.payload, drawn, meter)
+            facts.append(make_fact(fact.fact_type, fact.fact_key, payload))
+        law_date, limits = fixtures.law_date, self._limits
+        return Evaluator(self._module, FactSet(facts), law_date, limits, prove=False, meter=meter)
+
+
+def _object(form: dict[str, syntax.Json], drawn: Mapping[str, Value], meter: Meter) -> dict[str, object]:
+    meter.spend(1 + sum(map(_size, form)))
+    return {key: _plain(each, drawn, meter) for key, each in form.items()}
+
+
+def _plain(form: syntax.Json, drawn: Mapping[str, Value], meter: Meter) -> object:
+    """The fixture as facts hold it: decimals and dates as text."""
+    match form:
+        case dict():
+            return _object(form, drawn, meter)
+        case tuple():
+            meter.spend(1)
+            return [_plain(each, drawn, meter) for each in form]
+        case _:
+            value = published(drawn[form.name]) if isinstance(form, syntax.Variable) else form
+            meter.spend(_size(value))
+            return value
+
+
+def _size(value: object) -> int:
+    return 1 + len(str(value)) // _BYTES_PER_STEP
+
+
+def _claim(test: typed.Property, evaluator: Evaluator, drawn: Mapping[str, Value]) -> None:
+    evaluator.run()
+    held = evaluator.evaluate(test.claim, {name: Ref(value, NO_NODE) for name, value in drawn.items()})
+    if held.value is not True:
+        raise _CaseFailed("the property does not hold")
+
+
+def _expect(test: typed.Example, module: typed.TypedModule, evaluator: Evaluator, meter: Meter) -> None:
     error: RuleError | None = None
     try:
         evaluator.run()
     except RuleError as raised:
         error = raised
     for expectation in test.expectations:
-        if isinstance(expectation, syntax.ExpectError):
-            _hold_error(expectation, error)
-        elif error is not None:
-            raise error
-        else:
-            _hold(expectation, evaluator, module, limits)
+        match expectation:
+            case syntax.ExpectAudiences(path, audiences):
+                _hold_audiences(path, audiences, module)
+            case syntax.ExpectError(code):
+                _hold_error(code, error)
+            case _ if error is not None:
+                raise error
+            case _:
+                _hold(expectation, evaluator, meter)
 
 
-def _hold_error(expectation: syntax.ExpectError, error: RuleError | None) -> None:
+def _hold_audiences(path: str, audiences: tuple[str, ...], module: typed.TypedModule) -> None:
+    found = module.fields[path].audiences
+    if found != audiences:
+        raise _CaseFailed(f"{path} is for {', '.join(found)}, expected {', '.join(audiences)}")
+
+
+def _hold_error(code: str, error: RuleError | None) -> None:
     if error is None:
-        raise _CaseFailed(f"no error, expected {expectation.code}")
-    asserted = error.code == "RULE_ASSERTION_FAILED" and error.message.startswith(f"{expectation.code}: ")
-    if error.code != expectation.code and not asserted:
-        raise _CaseFailed(f"{error.code}: {error.message}, expected {expectation.code}")
+        raise _CaseFailed(f"no error, expected {code}")
+    asserted = error.code == "RULE_ASSERTION_FAILED" and error.message.startswith(f"{code}: ")
+    if error.code != code and not asserted:
+        raise _CaseFailed(f"{error.code}: {error.message}, expected {code}")
 
 
 def _hold(
-    expectation: syntax.ExpectValue | syntax.ExpectEmpty | syntax.ExpectCompliance,
+    expectation: typed.ExpectValue | syntax.ExpectEmpty | syntax.ExpectCompliance,
     evaluator: Evaluator,
-    module: typed.TypedModule,
-    limits: Limits,
+    meter: Meter,
 ) -> None:
     match expectation:
-        case syntax.ExpectValue(path):
-            _hold_value(expectation, _field(path, module, expectation.span), evaluator, module, limits)
+        case typed.ExpectValue():
+            _hold_value(expectation, evaluator, meter)
         case syntax.ExpectEmpty(path, kind):
-            found = evaluator.result.fields[_field(path, module, expectation.span).path]
+            found = evaluator.result.fields[path]
             if not isinstance(found, Empty) or found.kind != kind:
+                _weigh(found, meter)
                 raise _CaseFailed(f"{path} is {_shown(found)}, expected {kind}")
         case syntax.ExpectCompliance(code, holds):
+            meter.spend(len(evaluator.result.statements))
             stated = [each.holds for each in evaluator.result.statements if each.code == code]
             if stated != [holds]:
                 shown = " and ".join(_shown(each) for each in stated) or "not stated"
                 raise _CaseFailed(f"compliance {code} is {shown}, expected {_shown(holds)}")
 
 
-def _hold_value(
-    expectation: syntax.ExpectValue,
-    field: typed.TypedField,
-    evaluator: Evaluator,
-    module: typed.TypedModule,
-    limits: Limits,
-) -> None:
-    """Compared as it is written: rounded to the field's scale, an expected 0.145 would be met by 0.14."""
-    wanted = check(expectation.value, _scope(module, {}, limits))
-    if fit(wanted, field.type) is None:
-        message = f"{field.path} is {show(field.type)} and cannot be compared with {show(wanted.type)}"
-        raise RuleError("RULE_TYPE_ERROR", message, expectation.value.span)
-    found, operator = evaluator.result.fields[field.path], expectation.operator
-    expected = evaluator.evaluate(wanted, {}).value
-    if isinstance(found, Empty) or operations.apply(operator, {}, (found, expected)) is not True:
-        raise _CaseFailed(f"{field.path} is {_shown(found)}, expected {operator} {_shown(expected)}")
+def _hold_value(expectation: typed.ExpectValue, evaluator: Evaluator, meter: Meter) -> None:
+    found, operator = evaluator.result.fields[expectation.path], expectation.operator
+    expected = evaluator.evaluate(expectation.value, {}).value
+    _weigh(found, meter)
+    _weigh(expected, meter)
+    if not _compares(found, operator, expected):
+        raise _CaseFailed(f"{expectation.path} is {_shown(found)}, expected {operator} {_shown(expected)}")
 
 
-def _field(path: str, module: typed.TypedModule, span: Span) -> typed.TypedField:
-    found = module.fields.get(path)
-    if found is None:
-        raise RuleError("RULE_TYPE_ERROR", f"unknown field {quoted(path)}", span)
-    return found
+def _compares(found: Value, operator: str, expected: Value) -> bool:
+    """What is not there equals none, and is neither less nor more than anything."""
+    if isinstance(found, Empty) or (found is None and operator not in {"==", "!="}):
+        return False
+    return operations.apply(operator, {}, (found, expected)) is True
+
+
+def _weigh(value: Value, meter: Meter) -> None:
+    """To compare a list or to show it takes a step for each element, however often one list stands in it."""
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    for each in value if isinstance(value, tuple) else ():
+        meter.spend(1)
+        _weigh(each, meter)
 
 
 def _shown(value: Value) -> str:
     return canonical_json.encode(published(value)).decode()
-
-
-def _property(test: syntax.Property, module: typed.TypedModule, limits: Limits) -> TestResult:
-    try:
-        draws = [draw_of(each, _scope(module, {}, limits)) for each in test.generators]
-        types = {each.name: each.type for each in test.generators}
-        claim = check_as(test.claim, BOOL, _scope(module, types, limits), "a property")
-    except RuleError as error:
-        return TestResult(test.name, 0, render(module.source, error))
-    for case in range(test.cases):
-        drawn = {each.name: each.value(test.seed, test.name, case) for each in draws}
-        failure = _case(test, claim, drawn, module, limits)
-        if failure is not None:
-            shown = ", ".join(f"{name} = {_shown(value)}" for name, value in drawn.items())
-            return TestResult(test.name, case, f"case {case} with {shown}: {failure}")
-    return TestResult(test.name, test.cases)
-
-
-def _case(
-    test: syntax.Property,
-    claim: typed.Node,
-    drawn: Mapping[str, Value],
-    module: typed.TypedModule,
-    limits: Limits,
-) -> str | None:
-    evaluator = _evaluator(module, test.fixtures, drawn, limits)
-    try:
-        evaluator.run()
-        held = evaluator.evaluate(claim, {name: Ref(value, NO_NODE) for name, value in drawn.items()})
-    except RuleError as error:
-        return render(module.source, error)
-    return None if held.value is True else "the property does not hold"
-
-
-def _evaluator(
-    module: typed.TypedModule, fixtures: syntax.Fixtures, drawn: Mapping[str, Value], limits: Limits
-) -> Evaluator:
-    facts = [
-        make_fact(
-            fact.fact_type, fact.fact_key, {key: _plain(each, drawn) for key, each in fact.payload.items()}
-        )
-        for fact in fixtures.facts
-    ]
-    return Evaluator(module, FactSet(facts), fixtures.law_date, limits, prove=False)
-
-
-def _plain(form: syntax.Json, drawn: Mapping[str, Value]) -> object:
-    """The fixture as facts hold it: decimals and dates as text."""
-    match form:
-        case syntax.Variable(name):
-            return published(drawn[name])
-        case dict():
-            return {key: _plain(each, drawn) for key, each in form.items()}
-        case tuple():
-            return [_plain(each, drawn) for each in form]
-        case _:
-            return form
-
-
-def _scope(module: typed.TypedModule, variables: Mapping[str, Type], limits: Limits) -> Scope:
-    world = World(
-        source=module.source,
-        fields={path: FieldShape(each.type, each.may_be_empty) for path, each in module.fields.items()},
-        tables=module.table_types,
-        warnings=Warnings(),
-        in_tests=True,
-        limits=limits,
-    )
-    return Scope(world, variables=dict(variables))

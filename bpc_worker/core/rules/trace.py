@@ -1,22 +1,25 @@
 """What each step of an evaluation leaves in the proof."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
 
 from bpc_worker.core import canonical_json, proof
+from bpc_worker.core.canonical_json import quoted
+from bpc_worker.core.canonical_json import text_of_checked as text
 from bpc_worker.core.hashing import sha256_hex
 from bpc_worker.core.proof import ProofBuilder
 from bpc_worker.core.rules import typed
 from bpc_worker.core.rules.source import NOWHERE, Limits, Span, limit_exceeded
 from bpc_worker.core.rules.types import show
-from bpc_worker.core.rules.values import Empty, Fact, Value, encoded, encoded_list
+from bpc_worker.core.rules.values import Empty, Fact, Value, count_and_hash, encoded, form_text
 
 NO_NODE = -1
 _BYTES_PER_STEP = 16  # of a step's data, which is kept
 
 
-class Ref(NamedTuple):
+@dataclass(slots=True)
+class Ref:
     """A value, and the step of the proof that gives it."""
 
     value: Value
@@ -28,11 +31,11 @@ class Meter:
 
     def __init__(self, limits: Limits) -> None:
         self._limit = limits.steps
-        self._spent = 0
+        self.spent = 0
 
     def spend(self, steps: int, span: Span = NOWHERE) -> None:
-        self._spent += steps
-        if self._spent > self._limit:
+        self.spent += steps
+        if self.spent > self._limit:
             hint = "shorter lists, or a higher limit in the configuration"
             raise limit_exceeded("the evaluation takes too many steps", self._limit, span, hint=hint)
 
@@ -49,69 +52,66 @@ class Trace:
         self.proof = ProofBuilder()
 
     def constant(self, value: Value) -> Ref:
-        return Ref(value, self._add(proof.CONST, {"value": self._form(value)}) if self.on else NO_NODE)
+        if not self.on:
+            return Ref(value, NO_NODE)
+        return Ref(value, self._add(proof.CONST, f'{{"value":{self._form(value)}}}'))
 
     def table(self, name: str, rows: Mapping[str, Value]) -> Ref:
         if not self.on:
             return Ref(rows, NO_NODE)
-        return Ref(rows, self._add(proof.CONST, {"table": name, "value": self._form(rows)}))
+        return Ref(rows, self._add(proof.CONST, f'{{"table":{quoted(name)},"value":{self._form(rows)}}}'))
 
     def law_date(self, value: date) -> Ref:
         if not self.on:
             return Ref(value, NO_NODE)
-        return Ref(value, self._add(proof.CONST, {"law_date": True, "value": self._form(value)}))
+        return Ref(value, self._add(proof.CONST, f'{{"law_date":true,"value":{self._form(value)}}}'))
 
-    def fact(self, fact_type: str, fact_key: str, found: Fact | None, names: tuple[Ref, ...]) -> Ref:
+    def fact(self, fact_type: str, fact_key: str, found: Fact | None, names: Sequence[Ref]) -> Ref:
         if not self.on:
             return Ref(found, NO_NODE)
-        data = {
-            "fact_key": fact_key,
-            "fact_type": fact_type,
-            "payload_hash": None if found is None else found.payload_hash,
-        }
+        hashed = text(None if found is None else found.payload_hash)
+        data = f'{{"fact_key":{quoted(fact_key)},"fact_type":{quoted(fact_type)},"payload_hash":{hashed}}}'
         return Ref(found, self._add(proof.FACT_GET, data, names))
 
-    def facts(self, fact_type: str, prefix: str, found: tuple[Fact, ...], names: tuple[Ref, ...]) -> Ref:
+    def facts(self, fact_type: str, prefix: str, found: tuple[Fact, ...], names: Sequence[Ref]) -> Ref:
         """One step for all of them: their number, and the hash of their names and payload hashes."""
         if not self.on:
             return Ref(found, NO_NODE)
-        listed = encoded_list(found, self._meter.spend)
-        data = {"fact_type": fact_type, "prefix": prefix, **listed}
-        return Ref(found, self._add(proof.FACT_GET, data, names))
+        count, hashed = count_and_hash(found, self._meter.spend)
+        listed = f'"count":{count},"fact_type":{quoted(fact_type)},"list":"{hashed}"'
+        return Ref(found, self._add(proof.FACT_GET, f'{{{listed},"prefix":{quoted(prefix)}}}', names))
 
     def field_ref(self, path: str, field: Ref) -> Ref:
         """An empty field is read as none."""
         value = None if isinstance(field.value, Empty) else field.value
         if not self.on:
             return Ref(value, NO_NODE)
-        data = {"path": path, "result": self._form(value)}
+        data = f'{{"path":{quoted(path)},"result":{self._form(value)}}}'
         return Ref(value, self._add(proof.FIELD_REF, data, (field,)))
 
     def operation(
-        self, name: str, params: Mapping[str, object], operands: tuple[Ref, ...], value: Value
+        self, name: str, params: Mapping[str, object], operands: Sequence[Ref], value: Value
     ) -> Ref:
         if not self.on:
             return Ref(value, NO_NODE)
-        data: dict[str, object] = {"op": name, "result": self._form(value)}
-        if params:
-            data["params"] = dict(params)
+        written = f'"params":{_members(params)},' if params else ""
+        data = f'{{"op":{quoted(name)},{written}"result":{self._form(value)}}}'
         return Ref(value, self._add(proof.OP, data, operands))
 
     def assertion(self, code: str, message: str, condition: Ref) -> None:
         if self.on:
-            data = {"code": code, "message": message, "result": True}
-            self._beside.append(self._add(proof.ASSERT, data, (condition,)))
+            self._beside.append(self._add(proof.ASSERT, _stated(code, message, holds=True), (condition,)))
 
     def statement(self, code: str, message: str, condition: Ref) -> Ref:
         holds = condition.value is True
         if not self.on:
             return Ref(holds, NO_NODE)
-        data = {"code": code, "message": message, "result": holds}
+        data = _stated(code, message, holds=holds)
         self._beside.append(self._add(proof.COMPLIANCE_EMIT, data, (condition,)))
         return Ref(holds, self._beside[-1])
 
-    def cite(self, text: str) -> None:
-        self._cited.append(text)
+    def cite(self, law: str) -> None:
+        self._cited.append(law)
 
     def field(self, field: typed.TypedField, result: Ref) -> Ref:
         """Binds path and value, and what was asserted, stated and cited on the way."""
@@ -124,22 +124,31 @@ class Trace:
             params["audiences"] = list(field.audiences)
         if cited:
             params["cites"] = list(dict.fromkeys(cited))
-        data = {"op": "field", "params": params, "result": self._form(result.value)}
         besides = tuple(Ref(None, number) for number in dict.fromkeys(beside))
-        number = self._add(proof.OP, data, (result, *besides))
-        self.proof.fields[field.path] = number
-        return Ref(result.value, number)
+        bound = self.operation("field", params, (result, *besides), result.value)
+        self.proof.fields[field.path] = bound.node
+        return bound
 
-    def _form(self, value: Value) -> object:
-        return encoded(value, self._meter.spend)
+    def _form(self, value: Value) -> str:
+        return form_text(value, self._meter.spend)
 
-    def _add(self, kind: str, data: Mapping[str, object], operands: tuple[Ref, ...] = ()) -> int:
-        before = self.proof.written
-        number = self.proof.add(kind, data, tuple(operand.node for operand in operands))
-        self._meter.spend((self.proof.written - before) // _BYTES_PER_STEP)
+    def _add(self, kind: str, data: str, operands: Sequence[Ref] = ()) -> int:
+        """The number of a step, of which `data` is the canonical text: members stand in order of name."""
+        encoded = data.encode()
+        number = self.proof.add(kind, encoded, tuple([operand.node for operand in operands]))
+        self._meter.spend(len(encoded) // _BYTES_PER_STEP)
         if self.proof.size > self._limit:
             raise limit_exceeded("the proof has too many steps", self._limit)
         return number
+
+
+def _members(params: Mapping[str, object]) -> str:
+    """Their canonical text; the names are those of the format."""
+    return "{" + ",".join([f'"{name}":{text(params[name])}' for name in sorted(params)]) + "}"
+
+
+def _stated(code: str, message: str, *, holds: bool) -> str:
+    return f'{{"code":{quoted(code)},"message":{quoted(message)},"result":{text(holds)}}}'
 
 
 def lambda_params(function: typed.LambdaNode) -> dict[str, object]:

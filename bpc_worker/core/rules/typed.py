@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bpc_worker.core.rules import syntax
+from bpc_worker.core.rules.draws import Draw
 from bpc_worker.core.rules.source import Span
 from bpc_worker.core.rules.types import Type
 from bpc_worker.core.rules.values import Value
@@ -188,6 +189,37 @@ class TypedField:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectValue:
+    path: str
+    operator: str
+    value: Node
+
+
+Expectation = (
+    ExpectValue | syntax.ExpectEmpty | syntax.ExpectAudiences | syntax.ExpectError | syntax.ExpectCompliance
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    name: str
+    fixtures: syntax.Fixtures
+    expectations: tuple[Expectation, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    name: str
+    cases: int
+    seed: int
+    fixtures: syntax.Fixtures
+    draws: tuple[Draw, ...]
+    claim: Node
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class TypedModule:
     """Checked and in order: nothing about it can fail any more but what depends on the facts."""
 
@@ -195,6 +227,5 @@ class TypedModule:
     fields: Mapping[str, TypedField]
     order: tuple[str, ...]
     tables: Mapping[str, Mapping[str, Value]]
-    table_types: Mapping[str, Type]
-    tests: tuple[syntax.Example | syntax.Property, ...]
+    tests: tuple[Example | Property, ...]
     warnings: tuple[str, ...]

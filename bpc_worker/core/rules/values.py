@@ -1,11 +1,13 @@
 """What expressions evaluate to, and how values are written into proofs and payloads."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from bpc_worker.core import canonical_json, numbers
+from bpc_worker.core import numbers
+from bpc_worker.core.canonical_json import MAX_INTEGER, quoted, text_of_checked
 from bpc_worker.core.hashing import sha256_hex
 from bpc_worker.core.units import UNITS
 
@@ -18,11 +20,17 @@ class Num:
 
     value: Decimal
 
+    def form_text(self) -> str:
+        return f'{{"dec":"{numbers.text(self.value)}"}}'
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
     value: Decimal
     unit: str
+
+    def form_text(self) -> str:
+        return f'{{"qty":"{numbers.text(self.value)}","unit":{quoted(self.unit)}}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,9 @@ class JsonValue:
     """A value as it stands in a fact."""
 
     value: object
+
+    def form_text(self) -> str:
+        return f'{{"json":{text_of_checked(self.value)}}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,10 @@ class Fact:
     payload_hash: str
     payload: Mapping[str, object]
 
+    def form_text(self) -> str:
+        named = ",".join(map(quoted, (self.fact_type, self.fact_key, self.payload_hash)))
+        return f'{{"fact":[{named}]}}'
+
 
 @dataclass(frozen=True, slots=True)
 class Empty:
@@ -48,6 +63,9 @@ class Empty:
 
     kind: str  # withheld | notApplicable | missing
     reason: str
+
+    def form_text(self) -> str:
+        return f'{{"empty":{quoted(self.kind)},"reason":{quoted(self.reason)}}}'
 
 
 Value = (
@@ -66,50 +84,46 @@ Value = (
 )
 
 
-def encoded(value: Value, spend: Callable[[int], None] | None = None) -> object:
-    """The one JSON form of a value inside a proof; every kind has a form of its own.
+Spend = Callable[[int], None]
+
+
+def encoded(value: Value, spend: Spend | None = None) -> object:
+    """The one JSON form of a value inside a proof, as whoever verifies it compares it."""
+    return json.loads(form_text(value, spend))
+
+
+def form_text(value: Value, spend: Spend | None = None) -> str:
+    """The canonical text of a value inside a proof; every kind of value has a form of its own.
 
     `spend` is told of every element and of the bytes of every list, and may raise: lists inside lists can
     be far longer than what made them.
     """
     match value:
+        case Quantity() | Fact() | JsonValue() | Num() | Empty():
+            return value.form_text()
+        case date():
+            return f'{{"date":"{value.isoformat()}"}}'
         case None | bool() | str():
-            return value
+            return text_of_checked(value)
         case int():
-            large = abs(value) > canonical_json.MAX_INTEGER
-            return {"int": numbers.text(Decimal(value))} if large else value
+            large = abs(value) > MAX_INTEGER
+            return f'{{"int":"{numbers.text(Decimal(value))}"}}' if large else str(value)
         case tuple():
-            return encoded_list(value, spend)
-        case Num() | Quantity() | date() | JsonValue() | Fact() | Empty():
-            return _marked(value)
+            count, hashed = count_and_hash(value, spend)
+            return f'{{"count":{count},"list":"{hashed}"}}'
         case _:
-            return {"map": {key: encoded(each, spend) for key, each in value.items()}}
+            members = [f"{quoted(key)}:{form_text(value[key], spend)}" for key in sorted(value)]
+            return f'{{"map":{{{",".join(members)}}}}}'
 
 
-def encoded_list(items: tuple[Value, ...], spend: Callable[[int], None] | None) -> dict[str, object]:
-    """Its length and its hash: a list may be long, and a proof must not be."""
+def count_and_hash(items: tuple[Value, ...], spend: Spend | None) -> tuple[int, str]:
+    """All that a proof holds of a list, which may be long."""
     if spend is not None:
         spend(len(items))
-    data = canonical_json.encode([encoded(each, spend) for each in items])
+    data = f"[{','.join([form_text(each, spend) for each in items])}]".encode()
     if spend is not None:
         spend(len(data) // _BYTES_PER_STEP)
-    return {"count": len(items), "list": sha256_hex(data)}
-
-
-def _marked(value: Num | Quantity | date | JsonValue | Fact | Empty) -> object:
-    match value:
-        case Num(number):
-            return {"dec": numbers.text(number)}
-        case Quantity(number, unit):
-            return {"qty": numbers.text(number), "unit": unit}
-        case date():
-            return {"date": value.isoformat()}
-        case JsonValue(inner):
-            return {"json": inner}
-        case Fact(fact_type, fact_key, payload_hash, _):
-            return {"fact": [fact_type, fact_key, payload_hash]}
-        case Empty(kind, reason):
-            return {"empty": kind, "reason": reason}
+    return len(items), sha256_hex(data)
 
 
 def decoded(form: object) -> Value:
@@ -161,7 +175,7 @@ def _number(text: str) -> Decimal:
 def published(value: Value) -> object:
     """The form of a field's value in the payload: what a reader of the passport sees."""
     match value:
-        case int() if abs(value) > canonical_json.MAX_INTEGER:
+        case int() if abs(value) > MAX_INTEGER:
             return numbers.text(Decimal(value))
         case None | bool() | str() | int():
             return value
