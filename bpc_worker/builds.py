@@ -5,11 +5,12 @@ Whoever takes one holds the build's row first, so that two jobs that end at the 
 
 from collections.abc import Sequence
 from datetime import date
+from typing import NoReturn
 from uuid import UUID
 
 import msgspec
 
-from bpc_worker.handler_api import NewJob, Tx
+from bpc_worker.handler_api import Context, NewJob, Permanent, Tx
 from bpc_worker.rows import all_of, one
 
 
@@ -96,6 +97,16 @@ async def stop(tx: Tx, build: Build | None, errors: Sequence[object]) -> None:
     """Nothing more happens to it until somebody mends what is listed."""
     if build is not None:
         await tx.query("builds/stop", _params(build) | {"errors": msgspec.json.encode(errors).decode()})
+
+
+async def give_up(ctx: Context, build_id: UUID | None, error: Permanent) -> NoReturn:
+    """The job fails for good, and its build, where it has one, stops with the same words."""
+
+    async def write(tx: Tx) -> None:
+        build = await hold(tx, build_id, ctx.job.tenant_id)
+        await stop(tx, build, [{"where": error.code, "message": error.message}])
+
+    await ctx.reject(write, error)
 
 
 async def move(

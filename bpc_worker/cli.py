@@ -1,14 +1,21 @@
 """The command line: parse arguments and call what does the work."""
 
-import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker import __version__, cli_passport, cli_rules
+from bpc_worker import (
+    __version__,
+    cli_audit,
+    cli_documents,
+    cli_export,
+    cli_keys,
+    cli_owner,
+    cli_owner_rules,
+    cli_snapshots,
+)
 from bpc_worker.cli_parts import (
     EXIT_FAILED,
     EXIT_USAGE,
@@ -16,10 +23,12 @@ from bpc_worker.cli_parts import (
     database_url,
     explained,
     fail,
+    finished,
     installed_handlers,
     migrate_now,
     settings_from,
 )
+from bpc_worker.cli_session import config_option, tenant_option
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config import Settings
@@ -35,20 +44,21 @@ def main() -> None:
     """Signed battery passports from suppliers' documents, as background jobs that are never lost."""
 
 
-main.add_command(cli_rules.rules)
-main.add_command(cli_passport.passport)
-main.add_command(cli_passport.keys)
-
-
-def _config_option(command: Callable[..., None]) -> Callable[..., None]:
-    return click.option("--config", "config_path", metavar="FILE", help="YAML file with settings.")(command)
+main.add_command(cli_owner_rules.rules)
+main.add_command(cli_audit.audit)
+main.add_command(cli_export.passport)
+main.add_command(cli_keys.keys)
+main.add_command(cli_owner.tenant)
+main.add_command(cli_owner.product)
+main.add_command(cli_documents.document)
+main.add_command(cli_snapshots.snapshot)
 
 
 @main.command()
 @click.option("--role", type=click.Choice(["worker", "reaper", "all"]), default="all", show_default=True)
 @click.option("--migrate", "with_migrations", is_flag=True, help="Bring the schema up to date first.")
 @click.option("--concurrency", type=int, help="Jobs at a time (worker.concurrency).")
-@_config_option
+@config_option
 def run(role: str, *, with_migrations: bool, concurrency: int | None, config_path: str | None) -> None:
     r"""Run a worker until SIGTERM.
 
@@ -60,7 +70,7 @@ def run(role: str, *, with_migrations: bool, concurrency: int | None, config_pat
 
 
 @main.command()
-@_config_option
+@config_option
 def once(config_path: str | None) -> None:
     r"""Run everything that is due now, then exit.
 
@@ -89,7 +99,7 @@ def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empt
 
 
 @main.command()
-@_config_option
+@config_option
 def migrate(config_path: str | None) -> None:
     r"""Bring the database schema up to date.
 
@@ -102,43 +112,20 @@ def migrate(config_path: str | None) -> None:
     click.echo(f"{len(applied)} migrations applied" if applied else "the schema is up to date")
 
 
-@main.group()
-def tenant() -> None:
-    """Tenants: whose jobs they are."""
-
-
-@tenant.command("add")
-@click.argument("name")
-@_config_option
-def tenant_add(name: str, config_path: str | None) -> None:
-    r"""Add a tenant and print its id; the same name again is the same tenant.
-
-    \b
-    Example: bpc-worker tenant add acme
-    """
-    from bpc_worker.owner import queue as owner
-
-    settings = settings_from(config_path)
-    with database_url(settings) as url, explained():
-        tenant_id, added = asyncio.run(owner.add_tenant(settings, url, name))
-    click.echo(tenant_id)
-    click.echo(f"tenant {name!r} {'added' if added else 'was there already'}", err=True)
-
-
 @main.command()
 @click.argument("job_type")
-@click.option("--tenant", "tenant_name", required=True, help="Id or name of the tenant.")
+@tenant_option
 @click.option("--payload", default="{}", help="JSON, @FILE, or - for standard input.")
 @click.option("--queue", help="Queue name; default: default.")
 @click.option("--priority", help="0..3, or critical, high, normal, low.")
 @click.option("--delay", type=click.FloatRange(0, 31_536_000), default=0.0, help="Seconds from now.")
 @click.option("--key", help="Idempotency key: the same key again is the same job.")
 @click.option("--max-attempts", type=click.IntRange(1, 1_000_000))
-@_config_option
+@config_option
 def enqueue(  # noqa: PLR0913 - one argument per option
     job_type: str,
     *,
-    tenant_name: str,
+    tenant: str,
     payload: str,
     queue: str | None,
     priority: str | None,
@@ -167,7 +154,7 @@ def enqueue(  # noqa: PLR0913 - one argument per option
             max_attempts=max_attempts,
         )
     with database_url(settings) as url, explained():
-        done = asyncio.run(owner.enqueue(settings, registry, url, tenant=tenant_name, job=job))
+        done = finished(owner.enqueue(settings, registry, url, tenant=tenant, job=job))
     click.echo(done.job_id)
     if not done.added:
         click.echo("the idempotency key was there already: nothing was added", err=True)
@@ -189,7 +176,7 @@ def _payload_text(given: str) -> str:
 
 @main.command()
 @click.option("--ready", is_flag=True, help="Ask whether it is ready, not only whether it lives.")
-@_config_option
+@config_option
 def health(*, ready: bool, config_path: str | None) -> None:
     r"""Ask the worker on this machine how it is; exit code 0 when well.
 
@@ -213,7 +200,7 @@ def health(*, ready: bool, config_path: str | None) -> None:
 
 
 @main.command()
-@_config_option
+@config_option
 def config(config_path: str | None) -> None:
     r"""Print the effective configuration and where each value comes from; secrets are masked.
 
@@ -235,7 +222,7 @@ def config(config_path: str | None) -> None:
     "--out", default="out", show_default=True, type=click.Path(file_okay=False, path_type=Path),
     help="Where bundle, keys and picture go.",
 )  # fmt: skip
-@_config_option
+@config_option
 def demo(*, chaos: bool, clean: bool, out: Path, config_path: str | None) -> None:
     r"""Watch a worker turn a battery's documents into a signed passport, then check it.
 
@@ -271,7 +258,7 @@ def db() -> None:
 
 
 @db.command("stop")
-@_config_option
+@config_option
 def db_stop(config_path: str | None) -> None:
     r"""Stop the embedded PostgreSQL, whoever uses it.
 

@@ -1,16 +1,17 @@
 """What the commands share: settings, a database, and words for what goes wrong."""
 
 import os
-import socket
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import click
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config import Settings
     from bpc_worker.registry import Registry
+
+T = TypeVar("T")
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_UNREACHABLE = 1, 2, 3, 69
 
@@ -42,6 +43,8 @@ def printable(text: str) -> str:
 
 
 def settings_from(config_path: str | None, **flags: object) -> "Settings":
+    import socket
+
     from bpc_worker import config, log
 
     given = {name.replace("__", "."): value for name, value in flags.items() if value is not None}
@@ -80,12 +83,19 @@ def database_url(settings: "Settings") -> Iterator[str]:
         embedded.release()
 
 
+def finished(work: Coroutine[object, object, T]) -> T:
+    """Its result; asyncio is imported here, because that takes longer than all of --help."""
+    import asyncio
+
+    return asyncio.run(work)
+
+
 @contextmanager
 def explained() -> Iterator[None]:
     """Errors of the work inside, as words and an exit code."""
     from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
 
-    exits = {Code.NOT_FOUND: EXIT_NOT_FOUND, Code.VALIDATION_ERROR: EXIT_USAGE}
+    exits: dict[str, int] = {Code.NOT_FOUND: EXIT_NOT_FOUND, Code.VALIDATION_ERROR: EXIT_USAGE}
     try:
         yield
     except SchemaMismatch as error:
@@ -94,7 +104,7 @@ def explained() -> Iterator[None]:
     except Unavailable as error:
         fail(EXIT_UNREACHABLE, error.message, "check BPC_DATABASE_URL, and that the server runs")
     except JobError as error:
-        fail(exits.get(Code(error.code), EXIT_FAILED), str(error))
+        fail(exits.get(error.code, EXIT_FAILED), printable(str(error)))
 
 
 def installed_handlers() -> "Registry":

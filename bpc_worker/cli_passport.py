@@ -1,65 +1,130 @@
-"""The commands that check and explain a passport bundle, and make keys. They need no database."""
+"""The commands that check and explain a passport, and make keys. For a bundle they need no database."""
 
 import json
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli_parts import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, Group, fail, printable
+from bpc_worker.cli_bundle import BUNDLE, parts_of, proved_of, registry_of, sources_of
+from bpc_worker.cli_parts import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, Group, explained, fail, printable
+from bpc_worker.cli_session import as_owner, config_option
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.bundle import BundleError, Verified
     from bpc_worker.core.explain import Sources
-    from bpc_worker.core.signing import KeyRegistry
     from bpc_worker.core.verify import VerifiedProof
+    from bpc_worker.owner.stored import StoredVersion
 
-_BUNDLE = "BUNDLE is a zip, or a folder, with receipt.json and what goes with it."
+_TENANT_HELP = "Id or name of the tenant whose database is asked; or BPC_TENANT, if no file has that name."
 _KEYS_HELP = "JSON file with the public keys that count; or BPC_KEYS_FILE."
 _STDOUT = "-"
-_MAX_FACTS_BYTES = 64 * 1024 * 1024
 
 
-@click.group(cls=Group, epilog=_BUNDLE)
+@click.group(cls=Group)
 def passport() -> None:
-    """Passports: check and explain a bundle. No database is needed."""
+    """Passports: make them, bring them into force, hand them out, check and explain them."""
 
 
-@passport.command("verify", epilog=_BUNDLE)
-@click.argument("bundle", type=click.Path(path_type=Path))
+@passport.command("verify", epilog=BUNDLE)
+@click.argument("bundles", nargs=-1, required=True, metavar="BUNDLE...")
 @click.option("--keys", "keys_file", type=click.Path(path_type=Path), envvar="BPC_KEYS_FILE", help=_KEYS_HELP)
 @click.option(
     "--facts", "facts_file", type=click.Path(path_type=Path), help="The facts, if they are not in the bundle."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def verify(bundle: Path, *, keys_file: Path | None, facts_file: Path | None, as_json: bool) -> None:
+@click.option("--tenant", help=_TENANT_HELP)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per bundle.")
+@config_option
+def verify(
+    bundles: tuple[str, ...],
+    *,
+    keys_file: Path | None,
+    facts_file: Path | None,
+    tenant: str | None,
+    as_json: bool,
+    config_path: str | None,
+) -> None:
     r"""Check the signature, hashes, proof and QR text of a passport.
 
     Without the facts, every computation is done again (arithmetic); with them, also that each value
-    stands in the fact that the proof names (full).
+    stands in the fact that the proof names (full). A bundle needs no database. Without --keys, those in a
+    keys.json beside the bundle are taken.
 
-    Exit codes: 0 valid, 1 not valid, 2 there is nothing to check, or no keys to check it with.
+    Exit codes: 0 valid, 1 one is not valid, 2 there is nothing to check, or no keys to check it with.
 
     \b
     Example: bpc-worker passport verify passport.zip --keys keys.json
     """
+    found = [
+        _verified(
+            bundle,
+            keys_file=keys_file,
+            facts_file=facts_file,
+            tenant=tenant,
+            as_json=as_json,
+            config_path=config_path,
+        )
+        for bundle in bundles
+    ]
+    raise SystemExit(0 if all(found) else EXIT_FAILED)
+
+
+def _verified(
+    bundle: str,
+    *,
+    keys_file: Path | None,
+    facts_file: Path | None,
+    tenant: str | None,
+    as_json: bool,
+    config_path: str | None,
+) -> bool:
+    """Whether it is valid, told already."""
     from bpc_worker.core.bundle import FACTS, PAYLOAD, PROOF, BundleError, verify_bundle
 
-    parts, registry = _parts(bundle, facts_file), _registry(keys_file)
+    status: str | None = None
+    stored = _stored(bundle, tenant, config_path)
+    if stored is not None and facts_file is not None:
+        fail(EXIT_USAGE, "--facts is for a bundle: the database has the facts")
     try:
+        if stored is None:
+            parts = parts_of(bundle, facts_file)
+            registry = registry_of(keys_file, Path(bundle))
+        else:
+            status, parts = stored.row.status, _stored_parts(stored)
+            registry = stored.registry if keys_file is None else registry_of(keys_file, Path(bundle))
         verified = verify_bundle(parts, registry)
     except BundleError as error:
-        _not_valid(bundle, error, as_json=as_json)
+        _tell_not_valid(bundle, error, as_json=as_json)
+        return False
     absent = sorted({PAYLOAD, PROOF, FACTS} - set(parts))
-    _valid(bundle, verified, absent, as_json=as_json)
+    _valid(bundle, verified, absent, status, as_json=as_json)
+    return True
 
 
-def _valid(bundle: Path, verified: "Verified", absent: list[str], *, as_json: bool) -> None:
+def _stored(wanted: str, tenant: str | None, config_path: str | None) -> "StoredVersion | None":
+    """What the database has, if it is asked; a file that is there goes before BPC_TENANT."""
+    asked = tenant or (None if os.path.lexists(wanted) else os.environ.get("BPC_TENANT"))
+    if asked is None:
+        return None
+    from bpc_worker.owner.stored import read_version
+
+    return as_owner(config_path, asked, lambda owner: read_version(owner, wanted))
+
+
+def _stored_parts(stored: "StoredVersion") -> dict[str, bytes]:
+    with explained():
+        return stored.parts()
+
+
+def _valid(
+    bundle: str, verified: "Verified", absent: list[str], status: str | None, *, as_json: bool
+) -> None:
     receipt = verified.receipt
     if as_json:
         checks = [{"check": what, "found": found} for what, found in verified.checks]
         about = {
-            "bundle": str(bundle),
+            "bundle": bundle,
             "valid": True,
             "passport_id": str(receipt.passport_id),
             "passport_version_id": str(receipt.passport_version_id),
@@ -69,62 +134,94 @@ def _valid(bundle: Path, verified: "Verified", absent: list[str], *, as_json: bo
             "absent": absent,
             "unchecked": [*verified.unchecked],
         }
-        click.echo(json.dumps(about))
+        click.echo(json.dumps(about if status is None else about | {"status": status}))
         return
     for what, found in verified.checks:
         click.echo(f"ok  {what:<9}  {printable(found)}")
     click.echo(f"valid: passport {receipt.passport_id}, version {receipt.passport_version_id}")
+    if status is not None:
+        click.echo(f"status: {status}")
     if absent:
         click.echo(f"not in the bundle, so not checked: {', '.join(absent)}", err=True)
     if verified.unchecked:
         click.echo(f"in the bundle, but not signed: {', '.join(verified.unchecked)}", err=True)
 
 
-def _not_valid(bundle: Path, error: "BundleError", *, as_json: bool) -> NoReturn:
+def _tell_not_valid(bundle: str, error: "BundleError", *, as_json: bool) -> None:
     if as_json:
-        found = {"bundle": str(bundle), "valid": False, "part": error.part, "message": error.message}
+        found = {"bundle": bundle, "valid": False, "part": error.part, "message": error.message}
         click.echo(json.dumps(found))
     else:
         click.echo(f"FAIL  {error.part}  {printable(error.message)}")
         click.echo(f"not valid: {bundle}")
         click.echo("do not rely on it: ask whoever gave it to you for the original", err=True)
-    raise SystemExit(EXIT_FAILED)
 
 
-@passport.command("explain", epilog=_BUNDLE)
-@click.argument("bundle", type=click.Path(path_type=Path))
+@passport.command("explain", epilog=BUNDLE)
+@click.argument("bundle")
 @click.argument("field")
 @click.option("--keys", "keys_file", type=click.Path(path_type=Path), envvar="BPC_KEYS_FILE", help=_KEYS_HELP)
+@click.option("--tenant", help=_TENANT_HELP)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def explain(bundle: Path, field: str, *, keys_file: Path | None, as_json: bool) -> None:
-    r"""Show how a field got its value, from the published number down to the facts.
+@config_option
+def explain(
+    bundle: str,
+    field: str,
+    *,
+    keys_file: Path | None,
+    tenant: str | None,
+    as_json: bool,
+    config_path: str | None,
+) -> None:
+    r"""Show how a field got its value, from the published number down to the cells of the documents.
 
-    Without keys the proof is checked, but not whose it is. Where the bundle has a sources.json, each fact
-    is followed by its place in the suppliers' documents.
+    Without keys the proof is checked, but not whose it is. In the database, and where the bundle has a
+    sources.json, each fact is followed by its place in the suppliers' documents.
 
     Exit codes: 0 shown, 1 the bundle is not valid, 2 it cannot be used, 3 there is no such field.
 
     \b
     Example: bpc-worker passport explain passport.zip carbon_footprint.per_kwh --keys keys.json
     """
-    from bpc_worker.core.bundle import PROOF, BundleError
-    from bpc_worker.core.explain import explain as explained
+    from bpc_worker.core.bundle import BundleError
+    from bpc_worker.core.explain import explain as steps_of
 
-    parts = _parts(bundle, None)
-    if PROOF not in parts:
-        fail(EXIT_USAGE, f"{bundle}: there is no {PROOF} in it", "ask for a bundle that has the proof")
+    stored = _stored(bundle, tenant, config_path)
     try:
-        proved = _proved(parts, keys_file)
+        if stored is None:
+            proved, sources = _from_bundle(bundle, keys_file)
+        else:
+            proved, sources = _from_database(stored, keys_file), stored.places()
     except BundleError as error:
-        _not_valid(bundle, error, as_json=as_json)
+        _tell_not_valid(bundle, error, as_json=as_json)
+        raise SystemExit(EXIT_FAILED) from error
     if field not in proved.fields:
         fail(EXIT_NOT_FOUND, *map(_one_line, _unknown_field(field, proved)))
-    lines = explained(proved, field, _sources(bundle, parts))
+    lines = steps_of(proved, field, sources)
     if as_json:
-        found = {"field": field, "signature_checked": keys_file is not None, "steps": lines}
-        click.echo(json.dumps(found))
+        checked = stored is not None or keys_file is not None
+        click.echo(json.dumps({"field": field, "signature_checked": checked, "steps": lines}))
     else:
         click.echo("\n".join(map(_one_line, lines)))
+
+
+def _from_bundle(bundle: str, keys_file: Path | None) -> "tuple[VerifiedProof, Sources]":
+    from bpc_worker.core.bundle import PROOF
+
+    parts = parts_of(bundle, None)
+    if PROOF not in parts:
+        fail(EXIT_USAGE, f"{bundle}: there is no {PROOF} in it", "ask for a bundle that has the proof")
+    return proved_of(parts, keys_file), sources_of(bundle, parts)
+
+
+def _from_database(stored: "StoredVersion", keys_file: Path | None) -> "VerifiedProof":
+    from bpc_worker.core.bundle import PROOF, BundleError, verify_bundle
+
+    registry = stored.registry if keys_file is None else registry_of(keys_file, None)
+    found = verify_bundle(_stored_parts(stored), registry).proof
+    if found is None:
+        raise BundleError(PROOF, "there is none")
+    return found
 
 
 def _one_line(text: str) -> str:
@@ -139,79 +236,9 @@ def _unknown_field(field: str, proved: "VerifiedProof") -> list[str]:
     return [f"the passport has no field {field!r}: {hint}", *([] if near else sorted(proved.fields))]
 
 
-def _proved(parts: dict[str, bytes], keys_file: Path | None) -> "VerifiedProof":
-    """The proof, as far as it can be checked; BundleError when it does not hold."""
-    from bpc_worker.core import bundle as bundles
-    from bpc_worker.core.receipt import parse_signed
-    from bpc_worker.core.verify import ProofError, verify_proof
-
-    if keys_file is not None:
-        verified = bundles.verify_bundle(parts, _registry(keys_file))
-        if verified.proof is not None:
-            return verified.proof
-    click.echo("bpc-worker: no keys were named, so nobody has checked whose passport this is", err=True)
-    try:
-        receipt = parse_signed(parts[bundles.RECEIPT]).receipt
-    except ValueError as error:
-        raise bundles.BundleError(bundles.RECEIPT, str(error)) from error
-    try:
-        proved = verify_proof(parts[bundles.PROOF], law_date=receipt.law_date)
-    except ProofError as error:
-        raise bundles.BundleError(bundles.PROOF, str(error)) from error
-    if proved.root_hash != receipt.proof_root_hash.hex():
-        raise bundles.BundleError(bundles.PROOF, "it is not the proof that the receipt names")
-    return proved
-
-
-def _sources(bundle: Path, parts: dict[str, bytes]) -> "Sources":
-    from bpc_worker.adapters.bundle_files import SOURCES, BundleFilesError, fact_sources
-
-    if SOURCES not in parts:
-        return {}
-    try:
-        found = fact_sources(parts[SOURCES])
-    except BundleFilesError as error:
-        fail(EXIT_USAGE, f"{bundle}: {error}", f"remove {SOURCES}, or mend it: nothing else depends on it")
-    click.echo(f"bpc-worker: the places come from {SOURCES}, which is not signed", err=True)
-    return found
-
-
-def _parts(bundle: Path, facts_file: Path | None) -> dict[str, bytes]:
-    from bpc_worker.adapters.bounded_files import read_at_most
-    from bpc_worker.adapters.bundle_files import BundleFilesError, read_bundle
-    from bpc_worker.core.bundle import FACTS
-
-    try:
-        parts = read_bundle(bundle)
-    except BundleFilesError as error:
-        fail(EXIT_USAGE, str(error), _BUNDLE)
-    if facts_file is not None:
-        try:
-            parts[FACTS] = read_at_most(facts_file, _MAX_FACTS_BYTES)
-        except OSError as error:
-            fail(EXIT_USAGE, f"--facts {facts_file}: {error.strerror or error}")
-    return parts
-
-
-def _registry(keys_file: Path | None) -> "KeyRegistry":
-    from bpc_worker.adapters.key_files import KeyFileError, read_registry
-
-    if keys_file is None:
-        fail(
-            EXIT_USAGE,
-            "no keys to check the signature with: a key inside the bundle would prove nothing",
-            "name them with --keys FILE or BPC_KEYS_FILE; get the file from the issuer by a way you trust",
-            'it looks like {"keys": [{"key_id": "…", "public_key": "…", "status": "ACTIVE"}]}',
-        )
-    try:
-        return read_registry(keys_file)
-    except KeyFileError as error:
-        fail(EXIT_USAGE, f"--keys {error}")
-
-
 @click.group(cls=Group)
 def keys() -> None:
-    """Keys: what passports are signed with. No database is needed."""
+    """Keys: what passports are signed with. generate needs no database."""
 
 
 @keys.command("generate")

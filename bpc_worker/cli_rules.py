@@ -19,7 +19,7 @@ _MARKS = {"added": "+", "removed": "-", "changed": "~"}
 
 @click.group(cls=Group, epilog=_FILE)
 def rules() -> None:
-    """Rules: how the fields of a passport come about. No database is needed."""
+    """Rules: how the fields of a passport come about. check, test and diff need no database."""
 
 
 @rules.command("check", epilog=_FILE)

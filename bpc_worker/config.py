@@ -12,8 +12,7 @@ import msgspec
 from bpc_worker.commands import Command
 from bpc_worker.config_keys import DATABASE_PARTS
 from bpc_worker.config_layers import Draft, take_environment, take_file, take_flags
-from bpc_worker.core.compile import COMPILER_BUILD_ID
-from bpc_worker.keyring import DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
+from bpc_worker.core.build_id import COMPILER_BUILD_ID
 
 __all__ = ["Command", "ConfigError", "Settings", "describe", "load"]
 
@@ -250,21 +249,30 @@ def _check_lease(draft: Draft) -> None:
 
 
 def _check_keys(draft: Draft) -> None:
-    """A key and its name go together; the development key is known to everybody, so production has none."""
+    """A key and its name go together; production has none that everybody knows."""
     seed, name = "signing.private_key", "signing.key_id"
-    if draft.failed & {seed, name}:
-        return
-    if draft.has(seed) != draft.has(name):
+    if not draft.failed & {seed, name} and draft.has(seed) != draft.has(name):
         have, lacks = (seed, name) if draft.has(seed) else (name, seed)
         draft.problems.append(
             f"{draft.whence(have)}: also needs {lacks}; `bpc-worker keys generate` tells both"
         )
-    elif draft.values["env"] == "prod" and (
-        draft.values[seed] == DEVELOPMENT_SEED or draft.values[name] == DEVELOPMENT_KEY_ID
-    ):
-        draft.problems.append(
-            f"{draft.whence(seed)}: the development key is known to everybody, and env is prod"
-        )
+    if draft.values["env"] == "prod":
+        _refuse_development_keys(draft)
+
+
+def _refuse_development_keys(draft: Draft) -> None:
+    from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
+
+    known = {
+        "signing.private_key": DEVELOPMENT_SEED,
+        "signing.key_id": DEVELOPMENT_KEY_ID,
+        "disclosure.key": DEVELOPMENT_DISCLOSURE_KEY,
+    }
+    draft.problems += [
+        f"{draft.whence(name)}: the development key is known to everybody, and env is prod; choose another"
+        for name, value in known.items()
+        if draft.values[name] == value
+    ]
 
 
 def _check_build_id(draft: Draft) -> None:

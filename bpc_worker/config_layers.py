@@ -10,6 +10,7 @@ import yaml
 from bpc_worker.config_keys import KEYS, Key, NotAllowedError
 
 DEFAULT_PATH = "bpc-worker.yaml"
+_OF_COMMANDS = ("BPC_CONFIG", "BPC_KEYS_FILE", "BPC_TENANT")  # options of commands, no settings
 _IGNORED = ("BPC_TEST_", "BPC_BENCH_")
 # Kubernetes tells every pod about a service called "bpc" or "bpc-…" in such variables.
 _SERVICE_LINK = re.compile(r"BPC_(\w+_)?(SERVICE_(HOST|PORT\w*)|PORT_\d+_(TCP|UDP|SCTP)\w*)")
@@ -92,7 +93,7 @@ def take_environment(draft: Draft, env: Mapping[str, str]) -> None:
         variable = draft.pick(key.variables, readable)
         if variable is not None:
             _take_variable(draft, key, variable, given)
-    known = ["BPC_CONFIG", "BPC_KEYS_FILE", *(name for key in KEYS for name in key.variables)]
+    known = [*_OF_COMMANDS, *(name for key in KEYS for name in key.variables)]
     known += [f"{name}_FILE" for key in KEYS if key.secret for name in key.variables]
     for name, value in env.items():
         if name.startswith("BPC_") and name not in known and not _is_ignored(name, value):

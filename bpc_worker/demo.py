@@ -237,7 +237,7 @@ def _prove(stage: Stage, version_id: UUID) -> int:
     steps = (
         ("passport", "export", str(version_id), "--tenant", TENANT, "--out", str(bundle)),
         ("keys", "export", "--tenant", TENANT, "--out", str(keys)),
-        ("passport", "verify", str(bundle), "--keys", str(keys)),
+        ("passport", "verify", str(bundle)),
         ("passport", "replay", str(version_id), "--tenant", TENANT),
         ("audit", "verify", "--tenant", TENANT),
     )
@@ -272,8 +272,8 @@ def _next(stage: Stage, bundle: Path, keys: Path) -> None:
     stage.console.print(
         f"\nThe passport is in {stage.out}/: {bundle.name} (its README.txt: how to check it with openssl),\n"
         "qr.png for the battery, keys.json with the public key. Next:\n"
-        f"  bpc-worker passport verify {bundle} --keys {keys}\n"
         f"  bpc-worker passport explain {bundle} carbon_footprint.per_kwh --keys {keys}\n"
+        f"  bpc-worker passport list --tenant {TENANT}     (with BPC_DATABASE_URL={stage.url})\n"
         "  bpc-worker demo --chaos        a worker is killed in the middle, another takes over\n"
         "  bpc-worker demo --clean        remove the demo's database and its files",
         highlight=False,

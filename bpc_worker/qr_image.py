@@ -73,6 +73,15 @@ def qr_png(text: str) -> bytes:
     return png.getvalue()
 
 
+def same_picture(one: bytes, other: bytes) -> bool:
+    """Whether two PNGs show the same pixels: another release of a library may pack them otherwise."""
+    try:
+        with Image.open(BytesIO(one), formats=["PNG"]) as a, Image.open(BytesIO(other), formats=["PNG"]) as b:
+            return a.size == b.size and a.convert("1").tobytes() == b.convert("1").tobytes()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):  # no picture at all
+        return False
+
+
 def _smallest_version(data: util.QRData) -> int:
     # QRCode.best_fit would encode the whole text to learn its length, however long it is.
     capacity = util.BIT_LIMIT_TABLE[ERROR_CORRECT_M]

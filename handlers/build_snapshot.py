@@ -30,7 +30,7 @@ class Item(msgspec.Struct, frozen=True):
     payload_hash: bytes
 
 
-async def handle(payload: BuildSnapshot, ctx: Context) -> object:
+async def handle(payload: BuildSnapshot, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "snapshot_id": payload.snapshot_id}
     async with ctx.reading() as reading:
         one(await reading.query("snapshots/read", params), Snapshot, "snapshot")
@@ -38,27 +38,17 @@ async def handle(payload: BuildSnapshot, ctx: Context) -> object:
     try:
         sealed = _sealed(payload.snapshot_id, items)
     except SnapshotError as error:
-        await _stop(ctx, payload, str(error))
-        raise
+        await builds.give_up(ctx, payload.build_id, Permanent(Code.VALIDATION_ERROR, str(error)))
     await ctx.complete(
         lambda tx: _close(tx, payload, ctx, sealed),
         result={"facts": len(sealed.facts), "snapshot_hash": sealed.snapshot_hash.hex()},
     )
-    return None
 
 
 def _sealed(snapshot_id: UUID, items: list[Item]) -> SealedSnapshot:
     if not items:
         raise SnapshotError("", "the snapshot has no facts: add documents that have some")
     return seal(snapshot_id, [FactRef(item.fact_type, item.fact_key, item.payload_hash) for item in items])
-
-
-async def _stop(ctx: Context, payload: BuildSnapshot, problem: str) -> None:
-    async def write(tx: Tx) -> None:
-        build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-        await builds.stop(tx, build, [{"where": "snapshot", "message": problem}])
-
-    await ctx.reject(write, Permanent(Code.VALIDATION_ERROR, problem))
 
 
 async def _close(tx: Tx, payload: BuildSnapshot, ctx: Context, sealed: SealedSnapshot) -> None:

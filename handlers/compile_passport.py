@@ -163,13 +163,12 @@ COMPILE = ChildTask(
 )
 
 
-async def handle(payload: CompilePassport, ctx: Context) -> object:
+async def handle(payload: CompilePassport, ctx: Context) -> None:
     try:
         request = await _request(payload, ctx)
         made = await ctx.child(COMPILE, request)
     except Permanent as error:
-        await _stop(ctx, payload, error)
-        raise
+        await builds.give_up(ctx, payload.build_id, error)
     await ctx.complete(
         lambda tx: _write(tx, payload, ctx, request, made),
         result={
@@ -178,7 +177,6 @@ async def handle(payload: CompilePassport, ctx: Context) -> object:
             "proof_bytes": len(made.proof),
         },
     )
-    return None
 
 
 async def _request(payload: CompilePassport, ctx: Context) -> Request:
@@ -245,16 +243,6 @@ def _version_id(who: Who, snapshot_id: UUID) -> UUID:
         law_date=who.law_date,
         issued_at=who.issued_at,
     )
-
-
-async def _stop(ctx: Context, payload: CompilePassport, error: Permanent) -> None:
-    """A build whose passport cannot be compiled says why; the job fails with the same words."""
-
-    async def write(tx: Tx) -> None:
-        build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-        await builds.stop(tx, build, [{"where": error.code, "message": error.message}])
-
-    await ctx.reject(write, error)
 
 
 async def _write(tx: Tx, payload: CompilePassport, ctx: Context, request: Request, made: Response) -> None:

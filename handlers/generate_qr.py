@@ -47,7 +47,7 @@ def draw(request: Request) -> Response:
 DRAW = ChildTask(name="handlers.generate_qr:DRAW", request=Request, response=Response, run=draw)
 
 
-async def handle(payload: GenerateQr, ctx: Context) -> object:
+async def handle(payload: GenerateQr, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "passport_version_id": payload.passport_version_id}
     async with ctx.reading() as reading:
         version = one(await reading.query("passports/read_version", params), Version, "passport version")
@@ -59,9 +59,11 @@ async def handle(payload: GenerateQr, ctx: Context) -> object:
         proof_root_hash=version.proof_root_hash,
         receipt_hash=version.receipt_hash,
     )
-    png = b"" if version.qr_payload is not None else (await ctx.child(DRAW, Request(text))).png
+    try:
+        png = b"" if version.qr_payload is not None else (await ctx.child(DRAW, Request(text))).png
+    except Permanent as error:
+        await builds.give_up(ctx, payload.build_id, error)
     await ctx.complete(lambda tx: _write(tx, payload, ctx, version, text, png))
-    return None
 
 
 async def _write(tx: Tx, payload: GenerateQr, ctx: Context, version: Version, text: str, png: bytes) -> None:

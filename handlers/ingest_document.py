@@ -54,7 +54,7 @@ class Known(msgspec.Struct, frozen=True):
     errors: list[object] | None
 
 
-async def handle(payload: IngestDocument, ctx: Context) -> object:
+async def handle(payload: IngestDocument, ctx: Context) -> None:
     content = await asyncio.to_thread(_content, payload, ctx.policy)
     params: dict[str, object] = {"tenant_id": ctx.job.tenant_id, "sha256": sha256(content)}
     async with ctx.reading() as reading:
@@ -73,7 +73,6 @@ async def handle(payload: IngestDocument, ctx: Context) -> object:
             await builds.documents_done(tx, build)
 
     await ctx.complete(write, result={"sha256": sha256(content).hex(), "bytes": len(content)})
-    return None
 
 
 async def _refuse_what_was_refused(payload: IngestDocument, known: Known, ctx: Context) -> None:

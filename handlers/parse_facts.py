@@ -84,7 +84,7 @@ def parse(request: Request) -> Response:
 PARSE = ChildTask(name="handlers.parse_facts:PARSE", request=Request, response=Response, run=parse)
 
 
-async def handle(payload: ParseFacts, ctx: Context) -> object:
+async def handle(payload: ParseFacts, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "document_version_id": payload.document_version_id}
     async with ctx.reading() as reading:
         document = one(await reading.query("documents/read", params), Document, "document version")
@@ -101,7 +101,6 @@ async def handle(payload: ParseFacts, ctx: Context) -> object:
             lambda tx: _accept(tx, payload, ctx, document, found.facts),
             result={"facts": len(found.facts)},
         )
-    return None
 
 
 async def _go_on(tx: Tx, payload: ParseFacts, ctx: Context) -> None:

@@ -58,7 +58,7 @@ def run(request: Request) -> Response:
 RUN = ChildTask(name="handlers.run_rule_tests:RUN", request=Request, response=Response, run=run)
 
 
-async def handle(payload: RunRuleTests, ctx: Context) -> object:
+async def handle(payload: RunRuleTests, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "rule_package_version_id": payload.rule_package_version_id}
     async with ctx.reading() as reading:
         rules = one(await reading.query("rules/read", params), Rules, "version of a rule package")
@@ -73,7 +73,6 @@ async def handle(payload: RunRuleTests, ctx: Context) -> object:
         failed = [test for test in report.tests if test.failure is not None]
         detail = {"failed": [{"test": test.name, "failure": test.failure} for test in failed[:5]]}
         await ctx.reject(write, Permanent(Code.RULE_TESTS_FAILED, _why(report, failed), detail=detail))
-    return None
 
 
 def _publishable(report: Response) -> bool:

@@ -30,18 +30,20 @@ class Key(msgspec.Struct, frozen=True):
     status: str
 
 
-async def handle(payload: SignPassport, ctx: Context) -> object:
+async def handle(payload: SignPassport, ctx: Context) -> None:
     tenant: dict[str, object] = {"tenant_id": ctx.job.tenant_id}
     async with ctx.reading() as reading:
         wanted = tenant | {"passport_version_id": payload.passport_version_id}
         version = one(await reading.query("passports/read_version", wanted), Version, "passport version")
         keys = all_of(await reading.query("keys/registry", tenant), Key)
-    if version.status == "COMPILING":
-        signature = _signature(version, keys, ctx.signer)
-        await ctx.complete(lambda tx: _sign(tx, payload, ctx, version, signature))
-    else:
+    if version.status != "COMPILING":
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
-    return None
+        return
+    try:
+        signature = _signature(version, keys, ctx.signer)
+    except Permanent as error:
+        await builds.give_up(ctx, payload.build_id, error)
+    await ctx.complete(lambda tx: _sign(tx, payload, ctx, version, signature))
 
 
 def _signature(version: Version, keys: list[Key], signer: signing.Signer) -> bytes:

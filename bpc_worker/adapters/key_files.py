@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import tempfile
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from pathlib import Path
 
@@ -42,22 +43,25 @@ def read_registry(path: Path) -> signing.KeyRegistry:
     for at, entry in enumerate(found.keys):
         if not entry.key_id or entry.key_id in keys:
             raise KeyFileError(f"{path}: keys[{at}]: key_id {entry.key_id!r} is empty or there twice")
-        keys[entry.key_id] = signing.RegisteredKey(_public_key(entry, f"{path}: keys[{at}]"), entry.status)
+        keys[entry.key_id] = signing.RegisteredKey(
+            public_key(entry.public_key, f"{path}: keys[{at}]: public_key"), entry.status
+        )
     try:
         return signing.KeyRegistry(keys)
     except signing.SignatureError as error:
         raise KeyFileError(f"{path}: {error}") from error
 
 
-def _public_key(entry: Entry, where: str) -> bytes:
-    if _HEX.fullmatch(entry.public_key):
-        return bytes.fromhex(entry.public_key)
+def public_key(text: str, where: str) -> bytes:
+    """Its 32 bytes, written in base64 or hex."""
+    if _HEX.fullmatch(text):
+        return bytes.fromhex(text)
     try:
-        decoded = b64decode(entry.public_key, validate=True)
+        decoded = b64decode(text, validate=True)
     except ValueError:
         decoded = b""
     if len(decoded) != signing.KEY_SIZE:
-        raise KeyFileError(f"{where}: public_key is not {signing.KEY_SIZE} bytes in base64 or hex")
+        raise KeyFileError(f"{where} is not {signing.KEY_SIZE} bytes in base64 or hex")
     return decoded
 
 
@@ -90,5 +94,25 @@ def write_seed(path: Path, seed: bytes) -> None:
             os.fsync(number)
     except FileExistsError as error:
         raise KeyFileError(f"{path} exists already, and a key that signs is never overwritten") from error
+    except OSError as error:
+        raise KeyFileError(f"{path}: {error.strerror or error}") from error
+
+
+def write_registry(path: Path, text: str) -> None:
+    """In one step: whoever reads it meanwhile finds the old one or the new one."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as file:
+            made = Path(file.name)
+            try:
+                made.chmod(0o644)  # public keys, for everybody who verifies
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+                made.replace(path)
+            except BaseException:
+                made.unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise KeyFileError(f"{path}: {error.strerror or error}") from error

@@ -8,10 +8,14 @@ from bpc_worker.core import signing
 from bpc_worker.evidence import Happened
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.keyring import development_signer
+from bpc_worker.owner.again import again
 from bpc_worker.owner.session import Owner
 from bpc_worker.rows import all_of
 
 _NAMESPACE = UUID("bab0bf6b-76b4-5211-ad98-fa54de20165b")
+_LONGEST_ID = 200
+_RESTRICT_VIOLATION = "23001"
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -22,36 +26,62 @@ class Key(msgspec.Struct, frozen=True):
 
 async def add_key(owner: Owner, key_id: str, public_key: bytes) -> bool:
     """ACTIVE from now on; False when it was there already. A key id stands for one key for ever."""
+    _check(owner, key_id, public_key)
+
+    async def add() -> bool:
+        async with owner.transaction() as tx:
+            params = {"tenant_id": owner.tenant_id, "key_id": key_id, "public_key": public_key}
+            if await tx.query("keys/add", params):
+                await _tell(owner, tx, "KEY_ADDED", key_id, public_key)
+                return True
+            if (await _key(owner, tx, key_id)).public_key != public_key:
+                message = f"key id {key_id!r} stands for another key: choose another id"
+                raise Permanent(Code.VALIDATION_ERROR, message)
+            return False
+
+    return await again(add)
+
+
+def _check(owner: Owner, key_id: str, public_key: bytes) -> None:
+    if not (key_id.isprintable() and key_id.strip() == key_id != "" and len(key_id) <= _LONGEST_ID):
+        message = f"a key id has 1 to {_LONGEST_ID} printable characters, and no blanks around them"
+        raise Permanent(Code.VALIDATION_ERROR, message)
     try:
         signing.check_public_key(public_key)
     except signing.SignatureError as error:
         raise Permanent(Code.VALIDATION_ERROR, error.message) from error
-    async with owner.transaction() as tx:
-        params = {"tenant_id": owner.tenant_id, "key_id": key_id, "public_key": public_key}
-        added = bool(await tx.query("keys/add", params))
-        if added:
-            await _tell(owner, tx, "KEY_ADDED", key_id, public_key)
-            return True
-        [there] = [key for key in await _keys(owner, tx) if key.key_id == key_id]
-        if there.public_key != public_key:
-            raise Permanent(
-                Code.VALIDATION_ERROR, f"key id {key_id!r} stands for another key: choose another id"
-            )
-        return False
-
-
-async def change_key(owner: Owner, key_id: str, status: signing.KeyStatus) -> None:
-    """RETIRED verifies only, REVOKED does nothing any more; neither can be taken back."""
-    async with owner.transaction() as tx:
-        found = [key for key in await _keys(owner, tx) if key.key_id == key_id]
-        if not found:
-            raise Permanent(Code.NOT_FOUND, f"no key {key_id!r}; `bpc-worker keys list` shows them")
-        if found[0].status == status:
-            return
-        await tx.query(
-            "keys/change", {"tenant_id": owner.tenant_id, "key_id": key_id, "status": status.value}
+    if owner.settings.env == "prod" and public_key == development_signer().public_key:
+        message = (
+            "the development key is known to everybody, and env is prod; `bpc-worker keys generate` makes one"
         )
-        await _tell(owner, tx, f"KEY_{status.value}", key_id, found[0].public_key)
+        raise Permanent(Code.FORBIDDEN, message)
+
+
+async def change_key(owner: Owner, key_id: str, status: signing.KeyStatus) -> bool:
+    """RETIRED verifies only, REVOKED does nothing any more; neither can be taken back. False: it was so."""
+
+    async def change() -> bool:
+        async with owner.transaction() as tx:
+            key = await _key(owner, tx, key_id)
+            params = {"tenant_id": owner.tenant_id, "key_id": key_id, "status": status.value}
+            if not await tx.query("keys/change", params):
+                return False
+            await _tell(owner, tx, f"KEY_{status.value}", key_id, key.public_key)
+            return True
+
+    try:
+        return await again(change)
+    except Permanent as error:
+        if (error.detail or {}).get("sqlstate") != _RESTRICT_VIOLATION:
+            raise
+        raise Permanent(Code.VALIDATION_ERROR, _why_not(key_id, error.message)) from error
+
+
+def _why_not(key_id: str, said: str) -> str:
+    """In our words: the database's guards know neither the command nor what to do next."""
+    if "not signed yet" in said:
+        return f"key {key_id!r} is named by passport versions that are not signed yet; wait until they are"
+    return f"key {key_id!r} is revoked, and stays so; add another with `bpc-worker keys add`"
 
 
 async def list_keys(owner: Owner) -> list[Key]:
@@ -64,6 +94,13 @@ async def registry(owner: Owner, tx: Tx) -> signing.KeyRegistry:
     return signing.KeyRegistry(
         {key.key_id: signing.RegisteredKey(key.public_key, signing.KeyStatus(key.status)) for key in keys}
     )
+
+
+async def _key(owner: Owner, tx: Tx, key_id: str) -> Key:
+    found = [key for key in await _keys(owner, tx) if key.key_id == key_id]
+    if not found:
+        raise Permanent(Code.NOT_FOUND, f"no key {key_id!r}; `bpc-worker keys list` shows them")
+    return found[0]
 
 
 async def _keys(owner: Owner, tx: Tx) -> list[Key]:

@@ -5,6 +5,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.handler_api import Tx
+from bpc_worker.owner.again import again
 from bpc_worker.owner.session import Owner
 from bpc_worker.rows import all_of, one
 
@@ -19,6 +20,18 @@ class Passport(msgspec.Struct, frozen=True):
     passport_id: UUID
     battery_product_id: UUID
     serial: str
+
+
+async def add_product(owner: Owner, identifier: str, name: str) -> tuple[Product, bool]:
+    """The product with this identifier, and whether it is new; one that was there keeps its name."""
+
+    async def add() -> tuple[Product, bool]:
+        params = {"tenant_id": owner.tenant_id, "identifier": identifier, "name": name}
+        async with owner.transaction() as tx:
+            added = bool(await tx.query("products/add", params))
+            return one(await tx.query("products/find", params), Product, "product"), added
+
+    return await again(add)
 
 
 async def ensure_product(owner: Owner, tx: Tx, identifier: str, name: str) -> Product:

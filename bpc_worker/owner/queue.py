@@ -1,6 +1,8 @@
 """Tenants and jobs, as commands add them. Raises JobError; prints nothing."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
 import msgspec
 
@@ -14,6 +16,7 @@ from bpc_worker.config import Settings
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 from bpc_worker.registry import Registry
+from bpc_worker.rows import all_of
 
 _CALL_SECONDS = 10.0
 _LABELS = {priority.name.lower(): priority for priority in Priority}
@@ -30,6 +33,16 @@ async def add_tenant(settings: Settings, url: str, name: str) -> tuple[TenantId,
     """The tenant's id, and whether it is new."""
     rows = await _run(settings, url, "tenants/add", {"name": name})
     return TenantId(as_uuid(rows[0]["tenant_id"])), bool(rows[0]["added"])
+
+
+class Tenant(msgspec.Struct, frozen=True):
+    tenant_id: UUID
+    name: str
+    created_at: datetime
+
+
+async def list_tenants(settings: Settings, url: str) -> list[Tenant]:
+    return all_of(await _run(settings, url, "tenants/list", {}), Tenant)
 
 
 async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: str, job: NewJob) -> Queued:

@@ -51,6 +51,7 @@ CREATE TABLE fact_sources (
   fact_id             uuid NOT NULL,
   document_version_id uuid NOT NULL,
   pointer             text NOT NULL,
+  found_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (document_version_id, fact_id, pointer),
   FOREIGN KEY (tenant_id, fact_id) REFERENCES facts (tenant_id, fact_id),
   FOREIGN KEY (tenant_id, document_version_id) REFERENCES document_versions (tenant_id, document_version_id)
@@ -100,6 +101,7 @@ BEGIN
   RETURN NULL;
 END
 $$;
+REVOKE EXECUTE ON FUNCTION bpc_guard_snapshot_items FROM PUBLIC;
 CREATE TRIGGER snapshot_items_while_building AFTER INSERT ON snapshot_items
 REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION bpc_guard_snapshot_items();
 
@@ -135,10 +137,15 @@ BEGIN
   LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', domain_table);
     EXECUTE format('CREATE POLICY own_tenant ON %I USING (tenant_id = bpc_tenant())', domain_table);
-    EXECUTE format('GRANT SELECT, INSERT ON %I TO bpc_worker, bpc_app', domain_table);
+    EXECUTE format('GRANT SELECT ON %I TO bpc_worker, bpc_app', domain_table);
     EXECUTE format('GRANT SELECT ON %I TO bpc_operator, bpc_reader', domain_table);
   END LOOP;
 END
 $$;
+GRANT INSERT ON documents, facts, fact_sources, snapshot_items TO bpc_worker, bpc_app;
+-- Not the status: everything begins at its beginning.
+GRANT INSERT (document_version_id, tenant_id, document_id, sha256, mime_type, number_format, content)
+  ON document_versions TO bpc_worker, bpc_app;
+GRANT INSERT (snapshot_id, tenant_id) ON data_snapshots TO bpc_worker, bpc_app;
 GRANT UPDATE (status, errors) ON document_versions TO bpc_worker;
 GRANT UPDATE (status, canonical, snapshot_hash) ON data_snapshots TO bpc_worker, bpc_app;

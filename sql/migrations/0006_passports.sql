@@ -186,10 +186,14 @@ $$;
 CREATE TRIGGER passport_versions_begin BEFORE INSERT ON passport_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_guard_new_passport_version();
 
+-- The update has waited for those who hold the key; an older view than this moment's would not show what they made.
 CREATE FUNCTION bpc_guard_key_in_use() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
 AS $$
 BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'a key is retired in a READ COMMITTED transaction' USING ERRCODE = 'restrict_violation';
+  END IF;
   IF EXISTS (SELECT FROM passport_versions
              WHERE tenant_id = OLD.tenant_id AND signing_key_id = OLD.key_id AND status = 'COMPILING') THEN
     RAISE EXCEPTION 'key % is named by passport versions that are not signed yet', OLD.key_id
@@ -198,6 +202,8 @@ BEGIN
   RETURN NEW;
 END
 $$;
+
+REVOKE EXECUTE ON FUNCTION bpc_guard_new_passport_version, bpc_guard_key_in_use FROM PUBLIC;
 
 CREATE TRIGGER rule_package_versions_keep_text
 BEFORE UPDATE OF rule_package_version_id, tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256, created_at
@@ -266,7 +272,10 @@ GRANT UPDATE (status, signature, public_key, qr_payload, qr_png) ON passport_ver
 GRANT UPDATE (state, snapshot_id, passport_version_id, errors, finished_at) ON passport_builds TO bpc_worker;
 GRANT UPDATE (document_version_id) ON passport_build_documents TO bpc_worker;
 
-GRANT INSERT ON rule_packages, rule_package_versions, battery_products, passports, signing_keys, passport_builds,
-  passport_build_documents TO bpc_app;
+GRANT INSERT ON rule_packages, battery_products, passports, passport_builds, passport_build_documents TO bpc_app;
+-- Not the status: rules are tested before they are published, whoever adds them.
+GRANT INSERT (rule_package_version_id, tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256)
+  ON rule_package_versions TO bpc_app;
+GRANT INSERT (tenant_id, key_id, public_key) ON signing_keys TO bpc_app;
 GRANT UPDATE (status) ON rule_package_versions, passport_versions, signing_keys TO bpc_app;
 GRANT UPDATE (state, snapshot_id, passport_version_id, errors, finished_at) ON passport_builds TO bpc_app;

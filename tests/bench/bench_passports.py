@@ -81,7 +81,8 @@ _ROWS = {
     "passport_build_documents": "SELECT t.* FROM passport_build_documents t WHERE build_id = %s",
     "events": (
         "SELECT t.* FROM events t, passport_builds b WHERE b.build_id = %s"
-        " AND (aggregate_id IN (b.passport_id, b.snapshot_id) OR aggregate_id IN (SELECT document_id FROM passport_build_documents d"
+        " AND (aggregate_id IN (b.passport_id, b.snapshot_id)"
+        " OR aggregate_id IN (SELECT document_id FROM passport_build_documents d"
         " JOIN document_versions v USING (document_version_id) WHERE d.build_id = b.build_id))"
     ),
     "jobs": "SELECT t.* FROM jobs t WHERE correlation_id = %s::text",
@@ -122,7 +123,8 @@ def ours(
             assert path.ended(build).state == "DONE"
         db.run("CREATE FUNCTION later() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
                " NEW.scheduled_at := now() + interval '1 hour'; RETURN NEW; END $$;"
-               "CREATE TRIGGER later BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION later()")  # fmt: skip
+               " CREATE TRIGGER later BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION later()",
+               )  # fmt: skip
         builds = [path.build(folder) for folder in given]
         db.run("DROP TRIGGER later ON jobs")
         db.run("VACUUM ANALYZE")

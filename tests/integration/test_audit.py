@@ -1,6 +1,5 @@
 """`audit verify` names every change of the trail; what it cannot see, it sees against a checkpoint."""
 
-import asyncio
 import io
 import json
 import tracemalloc
@@ -368,10 +367,3 @@ def test_a_finding_says_where(path: Pipeline, db: Database) -> None:
     delete(db, "event_heads", chain)
 
     assert verified(path).findings == [Finding("passport", chain, 1, "NO_HEAD", "a head", "none")]
-    assert asyncio.run(audit.tenant_names(_settings(), db.url)) == [db.tenant()]
-
-
-def _settings() -> Any:
-    from bpc_worker import config
-
-    return config.load(env={})

@@ -23,7 +23,7 @@ from bpc_worker.evidence import Happened, record
 from bpc_worker.jobs.model import TenantId
 from bpc_worker.owner import audit
 from tests.support.database import Database
-from tests.support.domain import KEY_ID, Domain, an_event, compiled, domain, sign
+from tests.support.domain import Domain, an_event, compiled, domain, sign
 from tests.support.pipeline import Pipeline
 from tests.support.worker import until
 
@@ -214,7 +214,7 @@ def test_every_status_there_is_was_tried(db: Database) -> None:
             " WHERE conrelid = %s::regclass AND conname = %s",
             [table, f"{table}_status_check"],
         )
-        assert {text for text in str(check["text"]).split("'")[1::2]} == set(states)
+        assert set(str(check["text"]).split("'")[1::2]) == set(states)
         assert {state for edge in edges for state in edge.split(">")} == set(states)
 
 
@@ -269,11 +269,9 @@ def test_a_passport_version_begins_as_compiling_from_what_stands(db: Database) -
         "no rules": fresh | {"rule_package_version_id": uuid4()},
         "no key": fresh | {"signing_key_id": "unknown"},
     }
-    for what, columns in attempts.items():
-        with session(db, "bpc_worker", made.tenant_id) as connection:
-            with pytest.raises(errors.RestrictViolation):
-                insert(connection, "passport_versions", columns)
-            assert what
+    for columns in attempts.values():
+        with session(db, "bpc_worker", made.tenant_id) as connection, pytest.raises(errors.RestrictViolation):
+            insert(connection, "passport_versions", columns)
     with session(db, "bpc_worker", made.tenant_id) as connection:
         insert(connection, "passport_versions", fresh)
 
@@ -399,9 +397,8 @@ def test_a_head_is_not_moved_by_hand(db: Database, role: str) -> None:
         "tenant_id": made.tenant_id, "aggregate_type": "passport", "aggregate_id": uuid4(),
         "aggregate_version": 1, "event_hash": sha256(b"x"),
     }  # fmt: skip
-    with session(db, role, made.tenant_id) as connection:
-        with pytest.raises(errors.InsufficientPrivilege):
-            insert(connection, "event_heads", head)
+    with session(db, role, made.tenant_id) as connection, pytest.raises(errors.InsufficientPrivilege):
+        insert(connection, "event_heads", head)
     skips = an_event(made.chain, 2, sha256(f"{made.chain} 1".encode()))
     skips["event_hash"] = sha256(f"{made.chain} 1".encode())  # the id of an event that is there
     with session(db, role, made.tenant_id) as connection:
@@ -416,7 +413,10 @@ def test_a_head_is_not_moved_by_hand(db: Database, role: str) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_no_guard_can_be_put_on_a_table_of_ones_own(db: Database, role: str) -> None:
     """It would do with the owner's rights what it does, to rows that somebody made up."""
-    guards = db.run("SELECT proname FROM pg_proc WHERE prosecdef AND prorettype = 'trigger'::regtype")
+    guards = db.run(
+        "SELECT proname FROM pg_proc WHERE prosecdef AND prorettype = 'trigger'::regtype"
+        " AND pg_get_userbyid(proowner) = 'bpc_owner'"
+    )
     assert guards
     with session(db, role, None) as connection:
         connection.execute("CREATE TEMP TABLE mine AS SELECT gen_random_uuid() AS tenant_id")
@@ -435,9 +435,11 @@ def test_a_chain_has_no_gap_and_no_second_end(db: Database) -> None:
         "a second beginning of another": an_event(uuid4(), 2, first),
     }
     for columns in attempts.values():
-        with session(db, "bpc_worker", made.tenant_id) as connection:
-            with pytest.raises(errors.SerializationFailure):
-                insert(connection, "events", {"tenant_id": made.tenant_id} | columns)
+        with (
+            session(db, "bpc_worker", made.tenant_id) as connection,
+            pytest.raises(errors.SerializationFailure),
+        ):
+            insert(connection, "events", {"tenant_id": made.tenant_id} | columns)
     with session(db, "bpc_worker", made.tenant_id) as connection, pytest.raises(errors.UniqueViolation):
         insert(connection, "events", {"tenant_id": made.tenant_id} | an_event(made.chain))
 
@@ -504,9 +506,5 @@ def test_forty_at_once_make_one_chain(db: Database, *, begun: bool) -> None:
     report = Pipeline(db).call(audit.verify)
     assert (report.findings, report.chains, report.events) == ([], 1, 40 + begun)
     assert len(db.run("SELECT DISTINCT payload FROM events")) == 40 + begun
-    assert db.one("SELECT count(*) AS n, max(occurred_at) >= min(occurred_at) AS ok FROM events")["ok"]
-    times = [
-        row["occurred_at"] for row in db.run("SELECT occurred_at FROM events ORDER BY aggregate_version")
-    ]
-    assert times == sorted(times, key=str)
-    assert db.one("SELECT key_id FROM signing_keys UNION SELECT %s LIMIT 1", [KEY_ID])
+    in_order = db.run("SELECT occurred_at FROM events ORDER BY aggregate_version")
+    assert in_order == sorted(in_order, key=lambda row: str(row["occurred_at"]))

@@ -10,6 +10,7 @@ beside this one, with such a function `vectors`.
 """
 
 import base64
+import calendar
 import difflib
 import hashlib
 import hmac
@@ -18,6 +19,7 @@ import json
 import sys
 import uuid
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -501,6 +503,15 @@ def sign_vectors() -> Vectors:
     }
 
 
+def event_id(event: dict[str, Any], digest: bytes) -> str:
+    moment = datetime.fromisoformat(event["occurred_at"])
+    whole, micro = calendar.timegm(moment.utctimetuple()), moment.microsecond
+    data = bytearray((whole * 1000 + micro // 1000).to_bytes(6, "big") + digest[6:16])
+    data[6] = 0x70 | data[6] % 16
+    data[8] = 0x80 | data[8] % 64
+    return str(uuid.UUID(bytes=bytes(data)))
+
+
 def event_vectors() -> Vectors:
     events: list[dict[str, Any]] = []
     prev = None
@@ -519,8 +530,44 @@ def event_vectors() -> Vectors:
         }
         data = canonical(event)
         prev = sha256(data).hex()
-        events.append({"input": event, "expected": {"canonical": data.decode(), "sha256": prev}})
+        expected = {"canonical": data.decode(), "sha256": prev, "event_id": event_id(event, sha256(data))}
+        events.append({"input": event, "expected": expected})
     return {"chain": {"description": "the example of docs/formats.md and two that follow", "events": events}}
+
+
+def checkpoint_vector(description: str, heads: list[tuple[str, str, int]]) -> dict[str, Any]:
+    listed = [
+        {
+            "aggregate_type": kind,
+            "aggregate_id": id_of(name),
+            "aggregate_version": version,
+            "event_hash": digest_of(name),
+        }
+        for kind, name, version in heads
+    ]
+    members = {
+        "checkpoint_version": "BPC-CHECKPOINT-1",
+        "tenant_id": id_of("tenant"),
+        "taken_at": "2027-03-02T00:00:00.000000Z",
+        "heads": sorted(listed, key=lambda head: (head["aggregate_type"], head["aggregate_id"])),
+        "signing_key_id": "key-2027-1",
+    }
+    digest = sha256(canonical(members))
+    signature = base64.b64encode(sign(KEY_SEED, digest)).decode()
+    signed = canonical(members | {"signature": signature}).decode()
+    return {
+        "description": description,
+        "input": {"heads": listed, "seed": KEY_SEED.hex()},
+        "expected": {"sha256": digest.hex(), "signed": signed},
+    }
+
+
+def checkpoint_vectors() -> Vectors:
+    heads = [("rules", "rules", 2), ("passport", "passport", 3), ("passport", "passport two", 1)]
+    return {
+        "three_heads": checkpoint_vector("the example of docs/formats.md", heads),
+        "no_heads": checkpoint_vector("a tenant to whom nothing has happened", []),
+    }
 
 
 def qr_vectors() -> Vectors:
@@ -570,6 +617,7 @@ FORMATS: dict[str, Callable[[], Vectors]] = {
     "receipt": receipt_vectors,
     "sign": sign_vectors,
     "event": event_vectors,
+    "checkpoint": checkpoint_vectors,
     "qr": qr_vectors,
 }
 

@@ -1,3 +1,4 @@
+-- To its next state; what was made before stays, and errors are gone.
 UPDATE passport_builds
 SET state = %(state)s, errors = NULL,
     snapshot_id = coalesce(%(snapshot_id)s, snapshot_id),

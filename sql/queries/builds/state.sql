@@ -1,3 +1,4 @@
+-- Where a build stands, and each of its documents.
 SELECT b.build_id, b.passport_id, b.state, b.snapshot_id, b.passport_version_id, b.errors,
        (SELECT jsonb_agg(jsonb_build_object('file', d.external_ref, 'kind', d.kind,
                                             'status', coalesce(v.status, 'WAITING')) ORDER BY d.external_ref)

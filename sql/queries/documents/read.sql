@@ -1,3 +1,4 @@
+-- One version with its content.
 SELECT v.document_version_id, d.document_id, d.kind, d.external_ref, v.sha256, v.mime_type, v.number_format,
        v.content, v.status, v.errors
 FROM document_versions AS v JOIN documents AS d USING (tenant_id, document_id)

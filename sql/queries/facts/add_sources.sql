@@ -1,3 +1,4 @@
+-- Where each fact was found.
 INSERT INTO fact_sources (tenant_id, fact_id, document_version_id, pointer)
 SELECT %(tenant_id)s, known.fact_id, %(document_version_id)s, f.pointer
 FROM unnest(%(fact_types)s::text[], %(fact_keys)s::text[], %(schema_versions)s::integer[], %(canonicals)s::bytea[],

@@ -2,7 +2,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
-from uuid import UUID
+from uuid import RFC_4122, UUID
 
 import pytest
 from hypothesis import given
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bpc_worker.core.event_hash import (
     BrokenChain,
+    ChainCheck,
     ChainedEvent,
     Event,
     EventError,
@@ -17,6 +18,7 @@ from bpc_worker.core.event_hash import (
     Head,
     event_bytes,
     event_hash,
+    event_id,
     verify_chain,
 )
 from bpc_worker.core.forms import parse_hash, parse_timestamp, parse_uuid
@@ -261,3 +263,28 @@ def test_an_event_without_a_place_in_a_chain_has_no_hash(
 ) -> None:
     with pytest.raises(EventError, match=message):
         event_hash(event, prev)
+
+
+def test_golden_vectors_give_their_ids() -> None:
+    for vector in load("event/chain")["events"]:
+        event, prev = from_vector(vector["input"])
+
+        assert str(event_id(event, event_hash(event, prev))) == vector["expected"]["event_id"]
+
+
+@given(st.datetimes(datetime(1970, 1, 1), datetime(9998, 12, 31)), st.binary(min_size=32, max_size=32))  # noqa: DTZ001 - made aware below
+def test_an_id_is_of_version_7_and_begins_with_the_time(moment: datetime, own_hash: bytes) -> None:
+    occurred_at = moment.replace(tzinfo=UTC)
+    made = event_id(an_event(occurred_at=occurred_at), own_hash)
+
+    assert (made.version, made.variant) == (7, RFC_4122)
+    assert made.int >> 80 == (occurred_at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def test_a_chain_is_checked_event_by_event() -> None:
+    chain = ChainCheck()
+    events = a_chain(3)
+
+    assert [chain.add(each) for each in events] == [None] * 3
+    assert chain.end(head_of(events)) is None
+    assert chain.end(Head(4, events[-1].event_hash)) is not None
