@@ -41,7 +41,7 @@ _QUOTED_VALUE = re.compile(r"Invalid enum value .*?( - at `|$)", re.DOTALL)
 async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Context) -> Outcome:
     """Every way a handler can end, as one value. Cancellation alone flies on: whoever cancelled knows why."""
     try:
-        payload = decode(_without_tenant(claim), spec.payload)
+        payload = decode(_payload_of(claim, spec.payload), spec.payload)
         result = await spec.handle(payload, context)
         return Done(encode_result(result), spec_hash_of(claim))
     except LeaseLost:
@@ -69,8 +69,11 @@ class _Named(msgspec.Struct, frozen=True):
     tenant_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def _without_tenant(claim: Claim) -> str:
-    """A payload may repeat whose job it is; another tenant's name there is an attempt to get at its rows."""
+def _payload_of(claim: Claim, into: type[msgspec.Struct]) -> str:
+    """A payload may repeat whose job it is; another tenant's name there is an attempt to get at its rows.
+
+    What a handler's own type does not ask for is taken out.
+    """
     if '"tenant_id"' not in claim.payload:
         return claim.payload
     try:
@@ -82,6 +85,8 @@ def _without_tenant(claim: Claim) -> str:
         return claim.payload  # whoever decodes it says what is wrong
     if named.lower() != str(claim.tenant_id):
         raise Permanent(Code.FORBIDDEN, "payload: tenant_id is not the job's")
+    if "tenant_id" in into.__struct_fields__:
+        return claim.payload
     del rest["tenant_id"]
     return msgspec.json.encode(rest).decode()
 

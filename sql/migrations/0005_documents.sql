@@ -81,6 +81,8 @@ CREATE TABLE snapshot_items (
   FOREIGN KEY (tenant_id, fact_id) REFERENCES facts (tenant_id, fact_id)
 );
 
+CREATE INDEX snapshot_items_fact ON snapshot_items (fact_id);
+
 -- Once per statement; the snapshot is held, so nobody seals it between this look and the commit.
 CREATE FUNCTION bpc_guard_snapshot_items() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp

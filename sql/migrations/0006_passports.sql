@@ -42,6 +42,8 @@ CREATE TABLE rule_tests_runs (
     REFERENCES rule_package_versions (tenant_id, rule_package_version_id)
 );
 
+CREATE INDEX rule_tests_runs_version ON rule_tests_runs (rule_package_version_id);
+
 CREATE TABLE battery_products (
   battery_product_id uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
   tenant_id          uuid NOT NULL REFERENCES tenants,
@@ -113,6 +115,7 @@ CREATE TABLE passport_versions (
     (qr_payload IS NULL) = (qr_png IS NULL) AND (qr_payload IS NULL OR signature IS NOT NULL))
 );
 CREATE UNIQUE INDEX passport_versions_one_active ON passport_versions (passport_id) WHERE status = 'ACTIVE';
+CREATE INDEX passport_versions_snapshot ON passport_versions (snapshot_id);
 CREATE INDEX passport_versions_key ON passport_versions (tenant_id, signing_key_id) WHERE status = 'COMPILING';
 
 -- From documents to a signed passport without a person in between.
@@ -140,6 +143,7 @@ CREATE TABLE passport_builds (
   CONSTRAINT passport_builds_stopped_has_errors CHECK ((state = 'STOPPED') = (errors IS NOT NULL))
 );
 CREATE INDEX passport_builds_passport ON passport_builds (passport_id, created_at);
+CREATE INDEX passport_builds_snapshot ON passport_builds (snapshot_id);
 
 -- The documents a build expects, each by the name of its file.
 CREATE TABLE passport_build_documents (
