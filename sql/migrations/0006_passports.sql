@@ -190,6 +190,23 @@ $$;
 CREATE TRIGGER passport_versions_begin BEFORE INSERT ON passport_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_guard_new_passport_version();
 
+-- A key that was revoked since the version was compiled signs nothing more.
+CREATE FUNCTION bpc_guard_signature() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+AS $$
+DECLARE
+  found_status text;
+BEGIN
+  SELECT status INTO found_status FROM signing_keys
+  WHERE tenant_id = NEW.tenant_id AND key_id = NEW.signing_key_id AND public_key = NEW.public_key FOR SHARE;
+  IF found_status IS DISTINCT FROM 'ACTIVE' THEN
+    RAISE EXCEPTION 'key % is not ACTIVE, or not the registered one', NEW.signing_key_id
+      USING ERRCODE = 'restrict_violation';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
 -- The update has waited for those who hold the key; an older view than this moment's would not show what they made.
 CREATE FUNCTION bpc_guard_key_in_use() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
@@ -207,7 +224,7 @@ BEGIN
 END
 $$;
 
-REVOKE EXECUTE ON FUNCTION bpc_guard_new_passport_version, bpc_guard_key_in_use FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION bpc_guard_new_passport_version, bpc_guard_signature, bpc_guard_key_in_use FROM PUBLIC;
 
 CREATE TRIGGER rule_package_versions_keep_text
 BEFORE UPDATE OF rule_package_version_id, tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256, created_at
@@ -238,6 +255,8 @@ FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was compiled never changes
 CREATE TRIGGER passport_versions_sign_once BEFORE UPDATE OF signature, public_key ON passport_versions
 FOR EACH ROW WHEN (OLD.signature IS NOT NULL)
 EXECUTE FUNCTION bpc_refuse_change('it is signed');
+CREATE TRIGGER passport_versions_sign_with_an_active_key BEFORE UPDATE OF signature ON passport_versions
+FOR EACH ROW WHEN (OLD.signature IS NULL AND NEW.signature IS NOT NULL) EXECUTE FUNCTION bpc_guard_signature();
 CREATE TRIGGER passport_versions_one_qr BEFORE UPDATE OF qr_payload, qr_png ON passport_versions
 FOR EACH ROW WHEN (OLD.qr_payload IS NOT NULL)
 EXECUTE FUNCTION bpc_refuse_change('it has its code');

@@ -1,13 +1,11 @@
 """The command line as a person meets it: what it prints, how it ends, what it says on errors."""
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.database import Database, free_port
-from tests.support.embedded import open_folder
 from tests.support.worker import COMMAND, command, environment, worker
 
 
@@ -186,18 +184,3 @@ def test_a_port_that_is_taken_is_said_so(db: Database) -> None:
 
     assert second.returncode == 1
     assert "BPC_HTTP_PORT" in second.stderr
-
-
-@pytest.fixture
-def data_dir() -> Iterator[str]:
-    with open_folder() as folder:
-        yield str(folder)
-
-
-def test_the_demo_ends_well_and_stops_its_server(data_dir: str) -> None:
-    done = bare("demo", BPC_DATA_DIR=data_dir)
-    stopped = bare("db", "stop", BPC_DATA_DIR=data_dir)
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "6 of 6 succeeded, retried: ask-supplier" in " ".join(done.stdout.split())
-    assert stopped.stdout == "it was not running\n"

@@ -3,9 +3,13 @@
 import pytest
 
 from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.owner.rules import add_rules, run_rule_tests
 from tests.support import database as databases
+from tests.support.chains import check_chains
 from tests.support.database import Database
-from tests.support.kills import MOMENTS, TRANSACTIONS, clean_run, killed_run
+from tests.support.kills import MOMENTS, ONE_AT_A_TIME, TRANSACTIONS, clean_run, kill_worker, killed_run
+from tests.support.pipeline import pipeline
+from tests.support.worker import until, worker
 
 
 @pytest.fixture(scope="module")
@@ -20,3 +24,25 @@ def test_a_killed_worker_leaves_no_trace(
     db: Database, clean: dict[str, list[str]], moment: str, nth: int
 ) -> None:
     assert killed_run(db, moment, nth) == clean
+
+
+RULES = """
+field a.b: Int = 1;
+property always: cases(500) seed(1) { } forall n: Int in [1, 9] => field("a.b") <= n;
+"""
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_rules_whose_worker_was_killed_are_validated_once(db: Database, moment: str) -> None:
+    path = pipeline(db)
+    path.call(lambda owner: add_rules(owner, "small", RULES))
+    path.call(lambda owner: run_rule_tests(owner, "small"))
+    kill_worker(db, moment, 1)
+    with worker(db.url_as("bpc_worker"), **ONE_AT_A_TIME):
+        until(lambda: db.one("SELECT status FROM jobs")["status"] == "SUCCEEDED", within=60)
+    assert db.one("SELECT count(*) AS n FROM rule_tests_runs")["n"] == 1
+    assert db.run("SELECT event_type FROM events WHERE aggregate_type = 'rules'") == [
+        {"event_type": "RULES_VALIDATED"}
+    ]
+    check_chains(db)
+    db.check_history()

@@ -347,6 +347,13 @@ def test_a_key_that_a_compiling_version_names_is_not_retired(db: Database) -> No
         assert refusal(connection, RETIRE) is None
 
 
+def test_a_key_that_was_revoked_signs_nothing_more(db: Database) -> None:
+    made = domain(db, signed=False)
+    db.run("UPDATE signing_keys SET status = 'REVOKED'")
+    with pytest.raises(errors.RestrictViolation, match="is not ACTIVE"):
+        sign(db, made.passport_version_id)
+
+
 @pytest.mark.parametrize(
     "isolation", [psycopg.IsolationLevel.READ_COMMITTED, psycopg.IsolationLevel.REPEATABLE_READ]
 )

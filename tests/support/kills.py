@@ -14,7 +14,7 @@ from tests.support.worker import until, worker
 MOMENTS = ("before", "in", "after")
 TRANSACTIONS = 10  # three documents taken in and read, a snapshot, a passport compiled, signed and drawn
 
-_ONE_AT_A_TIME = {
+ONE_AT_A_TIME = {
     **lease(5, 2),
     "BPC_WORKER_CONCURRENCY": 1,
     "BPC_JOBS_POLL_INTERVAL_MS": 100,
@@ -26,7 +26,7 @@ def clean_run(db: Database) -> dict[str, list[str]]:
     """What a build leaves when nothing happens to it."""
     path = pipeline(db)
     build = path.build()
-    with worker(db.url_as("bpc_worker"), **_ONE_AT_A_TIME):
+    with worker(db.url_as("bpc_worker"), **ONE_AT_A_TIME):
         assert path.ended(build).state == "DONE"
     return picture(db)
 
@@ -42,7 +42,7 @@ def killed_run(db: Database, moment: str, nth: int) -> dict[str, list[str]]:
 def kill_worker(db: Database, moment: str, nth: int) -> None:
     with TcpProxy("127.0.0.1", db.server.port) as proxy:
         proxy.pause()
-        with worker(through(proxy, db.url_as("bpc_worker")), **_ONE_AT_A_TIME) as victim:
+        with worker(through(proxy, db.url_as("bpc_worker")), **ONE_AT_A_TIME) as victim:
             kill = Kill(
                 pid=victim.pid,
                 moment=moment,
@@ -59,7 +59,7 @@ def kill_worker(db: Database, moment: str, nth: int) -> None:
 
 def go_on(db: Database, path: Pipeline, build: UUID) -> dict[str, list[str]]:
     """Another worker does the rest, once the dead one's lease has ended."""
-    with worker(db.url_as("bpc_worker"), **_ONE_AT_A_TIME):
+    with worker(db.url_as("bpc_worker"), **ONE_AT_A_TIME):
         state = path.ended(build)
     assert (state.state, state.errors) == ("DONE", None)
     db.check_history()

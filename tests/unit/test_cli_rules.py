@@ -42,6 +42,7 @@ property p: cases(1) seed(1) {} forall x: Int in {1} => field("mass")""",
             """-: RULE_TYPE_ERROR: a property is Bool, but this is Qty(kg) (line 3, column 57)
     property p: cases(1) seed(1) {} forall x: Int in {1} => field("mass");
                                                             ^^^^^^^^^^^^^
+hint: compare: ==, !=, <, <=, > and >= give a Bool
 """,
         ),
     ],

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from bpc_worker.core import numbers
 from bpc_worker.core.rules import operations
-from bpc_worker.core.rules.source import RuleError, limit_exceeded
+from bpc_worker.core.rules.source import limit_exceeded, unchecked
 from bpc_worker.core.rules.values import Num, Quantity, Value
 
 
@@ -31,20 +31,20 @@ def run(
         case "count":
             return len(items)
         case _:
-            raise RuleError("RULE_TYPE_ERROR", f"unknown operation {name}")
+            raise unchecked(f"unknown operation {name}")
 
 
 def _sum_qty(items: tuple[Value, ...], unit: str) -> Value:
     values = [each.value for each in items if isinstance(each, Quantity) and each.unit == unit]
     if len(values) < len(items):
-        raise RuleError("UNIT_MISMATCH", f"sumQty wants quantities in {unit}")
+        raise unchecked(f"sumQty wants quantities in {unit}", "UNIT_MISMATCH")
     return Quantity(_total(values, 0), unit)
 
 
 def _sum_dec(items: tuple[Value, ...], scale: int) -> Value:
     values = [each.value for each in items if isinstance(each, Num)]
     if len(values) < len(items):
-        raise RuleError("RULE_TYPE_ERROR", "sumDec wants decimals")
+        raise unchecked("sumDec wants decimals")
     return Num(_total(values, scale))
 
 
@@ -52,4 +52,5 @@ def _total(values: list[Decimal], scale: int) -> Decimal:
     try:
         return numbers.total(values, scale)
     except numbers.TooManyDigitsError as error:
-        raise limit_exceeded("a sum has too many digits", numbers.MAX_DIGITS) from error
+        hint = "round(mode, scale, …) shortens the numbers"
+        raise limit_exceeded("a sum has too many digits", numbers.MAX_DIGITS, hint=hint) from error

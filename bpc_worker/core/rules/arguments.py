@@ -1,26 +1,92 @@
 """The arguments of one call, each checked once, with words for what is wrong."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from bpc_worker.core.rules import syntax, typed
 from bpc_worker.core.rules.parse_types import checked_scale
 from bpc_worker.core.rules.scope import Scope
 from bpc_worker.core.rules.source import RuleError, Span, quoted
 from bpc_worker.core.rules.suggest import did_you_mean
-from bpc_worker.core.rules.types import JSON, OptType, Type, show
+from bpc_worker.core.rules.types import (
+    BOOL,
+    DATE,
+    FACT,
+    INT,
+    JSON,
+    NONE,
+    NUM,
+    TEXT,
+    DecType,
+    ListType,
+    MapType,
+    OptType,
+    QtyType,
+    RecordType,
+    Simple,
+    Type,
+    is_decimal,
+    is_number,
+    show,
+)
 from bpc_worker.core.units import UNITS
 
 CheckExpression = Callable[[syntax.Expression, Scope], typed.Node]
 
 OPEN_IT = "open it first: requireSome(…), or unwrapOr(…, default)"
+TAKE_A_VALUE = 'recordGet(…, "name") takes a value out of a fact'
 GIVE_IT_A_TYPE = "a value from a fact gets its type by toDec, toQty, toInt, toText, toDate, toBool or toList"
+NOT_NONE = 'only an Opt can be none; a field says why it has no value: missing("…")'
 
 
-def hint_for(found: Type) -> str | None:
-    """What to do with a value that is not yet what one can work with."""
+def hint_for(found: Type, otherwise: str) -> str:
+    """What to do with a value that is not yet what one can work with; or else another hint."""
     if isinstance(found, OptType):
         return OPEN_IT
-    return GIVE_IT_A_TYPE if found == JSON else None
+    return {JSON: GIVE_IT_A_TYPE, FACT: TAKE_A_VALUE, NONE: NOT_NONE}.get(found, otherwise)
+
+
+def hint_to_fit(found: Type, wanted: Type, otherwise: str | None = None) -> str:
+    """How to make what is there into what is wanted."""
+    match wanted:
+        case DecType(scale) if found == INT:
+            return f"toDec({scale}, …)"
+        case QtyType(unit) if isinstance(found, QtyType):
+            return f"convert({unit}, …)"
+        case QtyType(unit) if is_number(found):
+            return f"toQty({unit}, …)"
+        case Simple("Int") if is_decimal(found):
+            return "no decimal becomes an Int, but round(half_even, 0, …) gives a Dec(0)"
+        case _:
+            return hint_for(found, otherwise or _how_to_write(wanted))
+
+
+def _how_to_write(wanted: Type) -> str:
+    match wanted:
+        case OptType(of):
+            return _how_to_write(of)
+        case DecType(scale):
+            return f"toDec({scale}, …) and round(half_even, {scale}, …) give a number of that scale"
+        case QtyType(unit):
+            return f"write qty(…, {unit}), or toQty({unit}, …) of a number"
+        case ListType():
+            return "getFactsByPrefix(…), toList(…), map(…) and filter(…) give a List"
+        case MapType():
+            return "a table is a Map: write its name"
+        case RecordType():
+            return "write record(name: …) with these names and no others, each of its type"
+        case _:
+            return _WAYS.get(wanted, "write a value of that type")
+
+
+_WAYS: Mapping[Type, str] = {
+    BOOL: "compare: ==, !=, <, <=, > and >= give a Bool",
+    INT: "write a whole number, or toInt(…) of a value from a fact",
+    TEXT: 'write "…" in quotes, or toText(…) of a value from a fact',
+    DATE: 'write date("2027-02-18"), or toDate(…) of a value from a fact',
+    NUM: "bring both to one scale: toDec(scale, …) or round(half_even, scale, …)",
+    FACT: "only getFact(…) and getFactsByPrefix(…) give facts",
+    JSON: 'this is for values from facts: requireSome(recordGet(…, "name"))',
+}
 
 
 class Arguments:
@@ -41,12 +107,15 @@ class Arguments:
     def span_of(self, position: int) -> Span:
         return self._call.arguments[position].span
 
-    def count(self, *allowed: int) -> None:
+    def count(self, *names: str, optional: int = 0) -> None:
+        """As many as there are names; the last `optional` ones may be left out."""
+        allowed = range(len(names) - optional, len(names) + 1)
         if self.given not in allowed:
-            wanted = " or ".join(map(str, allowed)) if any(allowed) else "no"
-            plural = "" if allowed == (1,) else "s"
+            wanted = " or ".join(map(str, allowed)) if names else "no"
+            plural = "" if len(names) == 1 else "s"
             message = f"{self._call.function} takes {wanted} argument{plural}, not {self.given}"
-            raise RuleError("RULE_TYPE_ERROR", message, self.span)
+            hint = f"write {self._call.function}({', '.join(names)})"
+            raise RuleError("RULE_TYPE_ERROR", message, self.span, hint=hint)
 
     def outside_lambda(self) -> None:
         if self.scope.in_lambda:
@@ -54,17 +123,22 @@ class Arguments:
             hint = "put it before: let x = …; and use x inside"
             raise RuleError("RULE_TYPE_ERROR", message, self.span, hint=hint)
 
-    def wrong(self, position: int, wanted: str, *, hint: str | None = None) -> RuleError:
+    def wrong(self, position: int, wanted: str, *, hint: str) -> RuleError:
         found = self.node(position).type
         message = f"{self._call.function} wants {wanted} here, not {show(found)}"
-        return RuleError("RULE_TYPE_ERROR", message, self.span_of(position), hint=hint or hint_for(found))
+        return RuleError("RULE_TYPE_ERROR", message, self.span_of(position), hint=hint)
+
+    def unfit(self, position: int, wanted: str, *, hint: str) -> RuleError:
+        """As `wrong`; but of a value that must first be opened or given a type, the hint says that."""
+        return self.wrong(position, wanted, hint=hint_for(self.node(position).type, hint))
 
     def node(self, position: int) -> typed.Node:
         if position not in self._checked:
             written = self._call.arguments[position]
             if isinstance(written, syntax.Lambda):
                 message = f"{self._call.function} takes no lambda here"
-                raise RuleError("RULE_TYPE_ERROR", message, written.span)
+                hint = "only map, filter and fold take one"
+                raise RuleError("RULE_TYPE_ERROR", message, written.span, hint=hint)
             self._checked[position] = self.check(written, self.scope)
         return self._checked[position]
 
@@ -79,14 +153,16 @@ class Arguments:
     def of_type(self, position: int, wanted: Type) -> typed.Node:
         node = self.node(position)
         if node.type != wanted:
-            raise self.wrong(position, show(wanted))
+            raise self.wrong(position, show(wanted), hint=hint_to_fit(node.type, wanted))
         return node
 
     def text(self, position: int, what: str) -> str:
         written = self._call.arguments[position]
         if isinstance(written, syntax.Literal) and isinstance(written.value, str):
             return written.value
-        raise RuleError("RULE_TYPE_ERROR", f"{self._call.function} wants {what} in quotes here", written.span)
+        message = f"{self._call.function} wants {what} in quotes here"
+        hint = 'write the text itself, "…": it cannot be computed'
+        raise RuleError("RULE_TYPE_ERROR", message, written.span, hint=hint)
 
     def word(self, position: int, what: str, known: Iterable[str]) -> str:
         written = self._call.arguments[position]
@@ -106,5 +182,6 @@ class Arguments:
         value = written.value if isinstance(written, syntax.Literal) else None
         if not isinstance(value, int) or isinstance(value, bool):
             message = f"{self._call.function} wants a scale here, a whole number"
-            raise RuleError("RULE_TYPE_ERROR", message, written.span)
+            hint = "write it in digits, such as 2: it is part of the type"
+            raise RuleError("RULE_TYPE_ERROR", message, written.span, hint=hint)
         return checked_scale(value, self.scope.world.limits.scale, written.span)

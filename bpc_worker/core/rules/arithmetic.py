@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NoReturn
 
 from bpc_worker.core import numbers
-from bpc_worker.core.rules.source import RuleError
+from bpc_worker.core.rules.source import unchecked
 from bpc_worker.core.rules.values import Num, Quantity, Value
 from bpc_worker.core.units import DIVIDE, MULTIPLY, NUMBER, conversion
 
@@ -15,7 +15,7 @@ _HUNDRED = Decimal(100)
 
 def mismatch(name: str, *operands: Value) -> NoReturn:
     shown = " and ".join(type(operand).__name__ for operand in operands)
-    raise RuleError("RULE_TYPE_ERROR", f"{name} does not take {shown}")
+    raise unchecked(f"{name} does not take {shown}")
 
 
 def integer_of(value: Value) -> int | None:
@@ -34,7 +34,7 @@ def _additive(name: str, run: Callable[[Decimal, Decimal], Decimal], left: Value
     match left, right:
         case Quantity(a, unit), Quantity(b, other):
             if unit != other:
-                raise RuleError("UNIT_MISMATCH", f"'{name}' does not fit {unit} and {other}")
+                raise unchecked(f"'{name}' does not fit {unit} and {other}", "UNIT_MISMATCH")
             return Quantity(run(a, b), unit)
         case Num(a), Num(b):
             return Num(run(a, b))
@@ -61,7 +61,7 @@ def multiply(left: Value, right: Value) -> Value:
     match left, right:
         case Quantity(a, unit), Quantity(b, other):
             if (unit, other) not in MULTIPLY:
-                raise RuleError("UNIT_MISMATCH", f"'*' does not fit {unit} and {other}")
+                raise unchecked(f"'*' does not fit {unit} and {other}", "UNIT_MISMATCH")
             return _with_unit(numbers.multiply(a, b), MULTIPLY[unit, other])
         case (Quantity(a, unit), factor) | (factor, Quantity(a, unit)):
             by = decimal_of(factor)
@@ -78,7 +78,7 @@ def divide(left: Value, right: Value) -> Value:
     match left, right:
         case Quantity(a, unit), Quantity(b, other):
             if (unit, other) not in DIVIDE:
-                raise RuleError("UNIT_MISMATCH", f"'/' does not fit {unit} and {other}")
+                raise unchecked(f"'/' does not fit {unit} and {other}", "UNIT_MISMATCH")
             return _with_unit(numbers.divide(a, b), DIVIDE[unit, other])
         case _:
             dividend = left.value if isinstance(left, Quantity) else decimal_of(left)
@@ -105,7 +105,7 @@ def percent(part: Value, whole: Value) -> Value:
     match part, whole:
         case Quantity(a, unit), Quantity(b, other):
             if unit != other:
-                raise RuleError("UNIT_MISMATCH", f"a share of {unit} in {other}")
+                raise unchecked(f"a share of {unit} in {other}", "UNIT_MISMATCH")
         case _:
             first, second = decimal_of(part), decimal_of(whole)
             if first is None or second is None:
@@ -129,7 +129,7 @@ def convert(unit: str, operand: Value) -> Value:
         mismatch("convert", operand)
     factor = conversion(operand.unit, unit)
     if factor is None:
-        raise RuleError("UNIT_MISMATCH", f"{operand.unit} cannot be converted to {unit}")
+        raise unchecked(f"{operand.unit} cannot be converted to {unit}", "UNIT_MISMATCH")
     return Quantity(numbers.scaled(operand.value, factor), unit)
 
 
@@ -138,7 +138,7 @@ def ordered(left: Value, right: Value) -> int:
     match left, right:
         case Quantity(a, unit), Quantity(b, other):
             if unit != other:
-                raise RuleError("UNIT_MISMATCH", f"{unit} and {other} cannot be compared")
+                raise unchecked(f"{unit} and {other} cannot be compared", "UNIT_MISMATCH")
             return (a > b) - (a < b)
         case str() as a, str() as b:
             return (a > b) - (a < b)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from bpc_worker.core.rules import typed
-from bpc_worker.core.rules.source import RuleError, Span
+from bpc_worker.core.rules.source import Span, unchecked
 from bpc_worker.core.rules.trace import NO_NODE, Ref
 from bpc_worker.core.rules.values import Value
 
@@ -45,7 +45,7 @@ class Call:
 
     def __call__(self, *values: Value) -> Value:
         if self._function is None:
-            raise RuleError("RULE_TYPE_ERROR", "this operation needs a lambda", self.span)
+            raise unchecked("this operation needs a lambda").at(self.span)
         for name, value in zip(self.names, values, strict=True):
             self._scope[name] = Ref(value, NO_NODE)
         return self._evaluate(self._function.body, self._scope)

@@ -6,8 +6,7 @@ from bpc_worker.core.rules.draws import Draw, between, one_of
 from bpc_worker.core.rules.fits import fit
 from bpc_worker.core.rules.operators import unfit
 from bpc_worker.core.rules.scope import FieldShape, Scope, World
-from bpc_worker.core.rules.source import RuleError, Span, quoted
-from bpc_worker.core.rules.suggest import did_you_mean
+from bpc_worker.core.rules.source import RuleError, Span
 from bpc_worker.core.rules.typecheck import check, check_as
 from bpc_worker.core.rules.types import BOOL, DecType, OptType, Type, show
 from bpc_worker.core.rules.values import Num, Value
@@ -39,8 +38,7 @@ def _expectation(written: syntax.Expectation, world: World) -> typed.Expectation
 def _shape(path: str, span: Span, world: World) -> FieldShape:
     found = world.fields.get(path)
     if found is None:
-        hint = did_you_mean(path, world.fields, None)
-        raise RuleError("RULE_TYPE_ERROR", f"unknown field {quoted(path)}", span, hint=hint)
+        raise world.unknown_field(path, span)
     return found
 
 
@@ -78,4 +76,5 @@ def _constant(written: syntax.Expression, kind: Type, world: World) -> Value:
         value = Num(numbers.rounded(number, kind.scale))
         if value.value == number:
             return value
-    raise RuleError("RULE_TYPE_ERROR", f"expected a plain {show(kind)}", written.span)
+    hint = "write the value itself: nothing is computed or rounded here"
+    raise RuleError("RULE_TYPE_ERROR", f"expected a plain {show(kind)}", written.span, hint=hint)

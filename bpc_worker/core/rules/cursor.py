@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from bpc_worker.core.rules.source import Limits, RuleError, Span, limit_exceeded, quoted
 from bpc_worker.core.rules.tokens import Kind, Token
 
+NEST_LESS = "give inner parts a name: let x = …; or a field of their own"
 _HINTS = {"=": "to compare, write ==", "=>": "a lambda is written x => … or (acc, x) => …"}
 
 
@@ -41,18 +42,18 @@ class Cursor:
     def take(self, *texts: str) -> Token | None:
         return self.next() if self.at(*texts) else None
 
-    def expect(self, text: str, *, hint: str | None = None) -> Token:
+    def expect(self, text: str, *, hint: str) -> Token:
         if not self.at(text):
             ended = text in {")", ",", ";"} and self.at(*_HINTS)  # something went on that ought to have ended
             raise self.unexpected(f"'{text}'", hint=_HINTS[self.token.text] if ended else hint)
         return self.next()
 
-    def expect_kind(self, kind: Kind, what: str) -> Token:
+    def expect_kind(self, kind: Kind, what: str, *, hint: str) -> Token:
         if self.token.kind is not kind:
-            raise self.unexpected(what)
+            raise self.unexpected(what, hint=hint)
         return self.next()
 
-    def unexpected(self, wanted: str, *, hint: str | None = None) -> RuleError:
+    def unexpected(self, wanted: str, *, hint: str) -> RuleError:
         token = self.token
         found = "the end of the text" if token.kind is Kind.END else quoted(token.text)
         return RuleError("RULE_PARSE_ERROR", f"expected {wanted}, found {found}", token.span, hint=hint)
@@ -66,7 +67,7 @@ class Cursor:
         if self._depth > self.limits.nesting:
             raise limit_exceeded(
                 f"nested {self._depth} levels deep", self.limits.nesting, self.token.span,
-                hint="give inner parts a name: let x = …; or a field of their own",
+                hint=NEST_LESS,
             )  # fmt: skip
         self._depth += levels
         yield

@@ -165,7 +165,8 @@ class Evaluator:
             return
         number = value.value if isinstance(value, Quantity) else arithmetic.decimal_of(value)
         if number is not None and digits_of(number) > self._limits.digits:
-            raise limit_exceeded("a number has too many digits", self._limits.digits, span)
+            hint = "round(mode, scale, …) shortens a number"
+            raise limit_exceeded("a number has too many digits", self._limits.digits, span, hint=hint)
 
     def _chain(self, node: typed.ChainOp, scope: Scope) -> Ref:
         so_far = self.step(node.first, scope)
@@ -210,7 +211,8 @@ class Evaluator:
     def _assert(self, node: typed.AssertNode, scope: Scope) -> None:
         condition = self.step(node.condition, scope)
         if condition.value is not True:
-            raise RuleError("RULE_ASSERTION_FAILED", f"{node.code}: {node.message}", node.span)
+            hint = "correct the facts that its condition reads, or the condition"
+            raise RuleError("RULE_ASSERTION_FAILED", f"{node.code}: {node.message}", node.span, hint=hint)
         self._trace.assertion(node.code, node.message, condition)
 
     def _once(self, key: tuple[object, ...], read: Callable[[], Ref]) -> Ref:
@@ -231,7 +233,9 @@ class Evaluator:
         why = self.step(node.reason, scope)
         reason = str(why.value)
         if not reason.strip():
-            raise RuleError("VALIDATION_ERROR", "a field without a value has a reason", node.reason.span)
+            message = "a field without a value has a reason"
+            hint = "look where this text comes from: it is blank"
+            raise RuleError("VALIDATION_ERROR", message, node.reason.span, hint=hint)
         return self._trace.operation("empty", {"kind": node.kind}, (why,), Empty(node.kind, reason))
 
     def _get(self, node: typed.FactGet | typed.FactsByPrefix, scope: Scope) -> Ref:

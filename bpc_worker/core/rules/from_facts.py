@@ -21,7 +21,10 @@ _SHAPES: Mapping[type, str] = {
 
 
 def _wrong(name: str, wanted: str, found: object) -> RuleError:
-    return RuleError("VALIDATION_ERROR", f"{name} wants {wanted}, not {_SHAPES.get(type(found), 'nothing')}")
+    message = f"{name} wants {wanted}, not {_SHAPES.get(type(found), 'nothing')}"
+    return RuleError(
+        "VALIDATION_ERROR", message, hint="correct the fact, or read it by a function that fits its value"
+    )
 
 
 def _inner(name: str, operand: Value) -> object:
@@ -55,7 +58,8 @@ def to_date(operand: Value) -> Value:
         raise _wrong("toDate", "a date in a text", inner)
     found = iso_date(inner)
     if found is None:
-        raise RuleError("VALIDATION_ERROR", "toDate: the text is no date such as 2027-02-18")
+        message, hint = "toDate: the text is no date", "correct the fact: year, month and day, as 2027-02-18"
+        raise RuleError("VALIDATION_ERROR", message, hint=hint)
     return found
 
 
@@ -93,7 +97,7 @@ def _number(name: str, operand: Value) -> Decimal:
         found = numbers.read(inner, MAX_TEXT_DIGITS)
     except TooManyDigitsError:
         message = f"{name}: the text has more than {MAX_TEXT_DIGITS} digits"
-        raise RuleError("VALIDATION_ERROR", message) from None
+        raise RuleError("VALIDATION_ERROR", message, hint="shorten the number in the fact") from None
     if found is None:
         hint = "digits, and a point before the decimals: 1234.5"
         raise RuleError("VALIDATION_ERROR", f"{name}: the text is not a number", hint=hint)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from bpc_worker.core.rules import syntax, typed
-from bpc_worker.core.rules.arguments import Arguments
+from bpc_worker.core.rules.arguments import Arguments, hint_to_fit
 from bpc_worker.core.rules.fits import join
 from bpc_worker.core.rules.scope import Scope
 from bpc_worker.core.rules.source import RuleError, limit_exceeded, quoted
@@ -27,8 +27,8 @@ def check_lambda(
     inner = Scope(call.scope.world, outer=call.scope)
     names = tuple(name.name for name in written.parameters)
     if len(set(names)) < len(names):
-        message = f"two parameters {quoted(names[0])}"
-        raise RuleError("RULE_TYPE_ERROR", message, written.parameters[-1].span)
+        message, span = f"two parameters {quoted(names[0])}", written.parameters[-1].span
+        raise RuleError("RULE_TYPE_ERROR", message, span, hint="rename one of them")
     opened = [inner.open(name, kind) for name, kind in zip(written.parameters, parameters, strict=True)]
     body = call.check(written.body, inner)
     for each in opened:
@@ -36,7 +36,9 @@ def check_lambda(
     # Never rounded to fit: what a lambda gives, once per element, must be what is written.
     if wanted is not None and join(body.type, wanted) != wanted:
         message = f"the lambda gives {show(body.type)}, not {show(wanted)}"
-        hint = None if wanted == BOOL else "a fold begins with a value of the type that its lambda gives"
+        hint = "a fold begins with a value of the type that its lambda gives"
+        if wanted == BOOL:
+            hint = hint_to_fit(body.type, BOOL)
         raise RuleError("RULE_TYPE_ERROR", message, written.body.span, hint=hint)
     text = call.scope.world.source[written.span.start : written.span.end]
     takes = tuple(zip(names, parameters, strict=True))
@@ -46,24 +48,25 @@ def check_lambda(
 def _items(call: Arguments) -> tuple[typed.Node, Type]:
     node = call.node(0)
     if not isinstance(node.type, ListType):
-        raise call.wrong(0, "a List")
+        raise call.unfit(0, "a List", hint="getFactsByPrefix(…), toList(…), map(…) and filter(…) give one")
     return node, node.type.of
 
 
 def _map(call: Arguments) -> typed.Node:
     """map(List(T), x => U): List(U)"""
-    call.count(2)
+    call.count("list", "x => …")
     items, element = _items(call)
     function = check_lambda(call.function(1, 1), (element,), call)
     kind = ListType(function.body.type)
     if is_too_large(kind, call.scope.world.limits):
-        raise limit_exceeded("a type of too many parts", MAX_PARTS, call.span)
+        hint = "make smaller records in the lambda"
+        raise limit_exceeded("a type of too many parts", MAX_PARTS, call.span, hint=hint)
     return typed.Aggregate("map", items, function, None, {}, kind, call.span)
 
 
 def _filter(call: Arguments) -> typed.Node:
     """filter(List(T), x => Bool): List(T)"""
-    call.count(2)
+    call.count("list", "x => …")
     items, element = _items(call)
     function = check_lambda(call.function(1, 1), (element,), call, BOOL)
     return typed.Aggregate("filter", items, function, None, {}, items.type, call.span)
@@ -71,7 +74,7 @@ def _filter(call: Arguments) -> typed.Node:
 
 def _fold(call: Arguments) -> typed.Node:
     """fold(List(T), start: U, (acc, x) => U): U"""
-    call.count(3)
+    call.count("list", "start", "(acc, x) => …")
     items, element = _items(call)
     start = call.node(1)
     function = check_lambda(call.function(2, 2), (start.type, element), call, start.type)
@@ -80,7 +83,7 @@ def _fold(call: Arguments) -> typed.Node:
 
 def _sum_qty(call: Arguments) -> typed.Node:
     """sumQty(List(Qty(u))): Qty(u); of an empty list 0"""
-    call.count(1)
+    call.count("list")
     items, element = _items(call)
     if not isinstance(element, QtyType):
         raise call.wrong(0, "a List of quantities", hint="map(…, x => toQty(unit, …)) first")
@@ -89,7 +92,7 @@ def _sum_qty(call: Arguments) -> typed.Node:
 
 def _sum_dec(call: Arguments) -> typed.Node:
     """sumDec(List(Dec(s))): Dec(s); of an empty list 0"""
-    call.count(1)
+    call.count("list")
     items, element = _items(call)
     if not isinstance(element, DecType):
         raise call.wrong(0, "a List of Dec", hint="map(…, x => toDec(scale, …)) first")
@@ -98,7 +101,7 @@ def _sum_dec(call: Arguments) -> typed.Node:
 
 def _count(call: Arguments) -> typed.Node:
     """count(List(T)): Int"""
-    call.count(1)
+    call.count("list")
     items, _ = _items(call)
     return typed.Aggregate("count", items, None, None, {}, INT, call.span)
 

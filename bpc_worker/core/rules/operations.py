@@ -11,7 +11,7 @@ from types import MappingProxyType
 from bpc_worker.core.numbers import MAX_DIGITS, MAX_SCALE, ROUNDING, TooManyDigitsError
 from bpc_worker.core.rules import arithmetic, from_facts
 from bpc_worker.core.rules.arithmetic import equal, mismatch, ordered
-from bpc_worker.core.rules.source import RuleError, limit_exceeded
+from bpc_worker.core.rules.source import RuleError, limit_exceeded, unchecked
 from bpc_worker.core.rules.values import Value
 from bpc_worker.core.units import UNITS
 
@@ -31,9 +31,9 @@ def apply(name: str, parameters: Parameters, operands: Sequence[Value]) -> Value
     """The result; RuleError, whatever is given."""
     operation = OPERATIONS.get(name)
     if operation is None or parameters.keys() != operation.parameters:
-        raise RuleError("RULE_TYPE_ERROR", f"unknown operation {name} with {sorted(parameters)}")
+        raise unchecked(f"unknown operation {name} with {sorted(parameters)}")
     if operation.operands not in {len(operands), None}:
-        raise RuleError("RULE_TYPE_ERROR", f"{name} does not take {len(operands)} operands")
+        raise unchecked(f"{name} does not take {len(operands)} operands")
     return apply_checked(name, parameters, operands)
 
 
@@ -52,7 +52,7 @@ def apply_checked(name: str, parameters: Parameters, operands: Sequence[Value]) 
 def scale_in(parameters: Parameters) -> int:
     scale = parameters.get("scale")
     if not isinstance(scale, int) or isinstance(scale, bool) or not 0 <= scale <= MAX_SCALE:
-        raise RuleError("RULE_TYPE_ERROR", f"a scale is a whole number from 0 to {MAX_SCALE}")
+        raise unchecked(f"a scale is a whole number from 0 to {MAX_SCALE}")
     return scale
 
 
@@ -63,14 +63,14 @@ def unit_in(parameters: Parameters) -> str:
 def _word(parameters: Parameters, name: str, known: Mapping[str, object]) -> str:
     word = parameters.get(name)
     if not isinstance(word, str) or word not in known:
-        raise RuleError("RULE_TYPE_ERROR", f"an unknown {name}")
+        raise unchecked(f"an unknown {name}")
     return word
 
 
 def _text(parameters: Parameters, name: str) -> str:
     text = parameters[name]
     if not isinstance(text, str):
-        raise RuleError("RULE_TYPE_ERROR", f"the {name} is a text")
+        raise unchecked(f"the {name} is a text")
     return text
 
 
@@ -101,7 +101,7 @@ def _record(parameters: Parameters, *operands: Value) -> Value:
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     found = dict(zip(names, operands, strict=False))
     if listed != names or not len(found) == len(names) == len(operands):
-        raise RuleError("RULE_TYPE_ERROR", "a record has a name for each value")
+        raise unchecked("a record has a name for each value")
     return found
 
 

@@ -95,7 +95,7 @@ def _equatable(left: Type, right: Type) -> bool:
     return kind is not None and types.is_plain(kind.of if isinstance(kind, OptType) else kind)
 
 
-def _hint(operator: str, left: Type, right: Type) -> str | None:
+def _hint(operator: str, left: Type, right: Type) -> str:
     match left, right:
         case QtyType(a), QtyType(b):
             return _unit_hint(operator, a, b)
@@ -108,7 +108,15 @@ def _hint(operator: str, left: Type, right: Type) -> str | None:
         case _ if NoneType() in {left, right}:
             return "isSome(…) tells whether a value is there"
         case _:
-            return hint_for(left) or hint_for(right)
+            return hint_for(left, hint_for(right, _takes(operator)))
+
+
+def _takes(operator: str) -> str:
+    if operator in {"==", "!="}:
+        return "compare two values of one type; of a record or a list, its parts"
+    if operator in {"+", "-", "*", "/"}:
+        return "only numbers and quantities can be calculated with"
+    return "numbers, quantities, texts and dates have an order, each among its own"
 
 
 def _unit_hint(operator: str, left: str, right: str) -> str:

@@ -7,6 +7,7 @@ from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_types import (
     KEYWORDS,
     decimal_text,
+    doubled,
     integer,
     parse_date,
     parse_number,
@@ -45,38 +46,42 @@ def _statement(cursor: Cursor) -> syntax.Statement:
 
 def _let(cursor: Cursor, start: Token) -> syntax.Statement:
     """let = "let" NAME "=" expression ;"""
-    name = parse_name(cursor, "a name")
-    cursor.expect("=")
+    form = "write let name = value; and then the expression that uses it"
+    name = parse_name(cursor, "a name", hint=form)
+    cursor.expect("=", hint=form)
     return syntax.Let(name, parse_expression(cursor), cursor.since(start))
 
 
 def _assertion(cursor: Cursor, start: Token) -> syntax.Statement:
     """assertion = "assert" "(" expression "," TEXT "," TEXT ")" ;"""
-    cursor.expect("(")
+    form = 'write assert(condition, "CODE", "message")'
+    cursor.expect("(", hint=form)
     condition = parse_expression(cursor)
-    cursor.expect(",", hint='write assert(condition, "CODE", "message")')
-    code = parse_text(cursor, "a code in quotes")
-    cursor.expect(",", hint='write assert(condition, "CODE", "message")')
-    message = parse_text(cursor, "a message in quotes")
-    cursor.expect(")")
+    cursor.expect(",", hint=form)
+    code = parse_text(cursor, "a code in quotes", hint=form)
+    cursor.expect(",", hint=form)
+    message = parse_text(cursor, "a message in quotes", hint=form)
+    cursor.expect(")", hint=form)
     return syntax.Assertion(condition, code, message, cursor.since(start))
 
 
 def _citation(cursor: Cursor, start: Token) -> syntax.Statement:
     """citation = "cite" "(" TEXT ")" ;"""
-    cursor.expect("(")
-    text = parse_text(cursor, "what is cited, in quotes")
-    cursor.expect(")")
+    form = 'write cite("Annex XIII, point 1 (a)")'
+    cursor.expect("(", hint=form)
+    text = parse_text(cursor, "what is cited, in quotes", hint=form)
+    cursor.expect(")", hint=form)
     return syntax.Citation(text, cursor.since(start))
 
 
 def _conditional(cursor: Cursor) -> syntax.Expression:
     """conditional = "if" "(" expression ")" "then" expression "else" expression ;"""
-    start = cursor.expect("if")
-    cursor.expect("(", hint="the condition stands in parentheses: if (c) then a else b")
+    start = cursor.next()
+    form = "the condition stands in parentheses: if (c) then a else b"
+    cursor.expect("(", hint=form)
     condition = parse_expression(cursor)
-    cursor.expect(")")
-    cursor.expect("then")
+    cursor.expect(")", hint=form)
+    cursor.expect("then", hint=form)
     then = parse_expression(cursor)
     cursor.expect("else", hint="an 'if' always has an 'else'")
     otherwise = parse_expression(cursor)
@@ -134,15 +139,19 @@ def _primary(cursor: Cursor) -> syntax.Expression:
     token = cursor.token
     if cursor.take("("):
         inner = parse_expression(cursor)
-        cursor.expect(")")
+        cursor.expect(")", hint="close what was opened, or write an operator before what follows")
         return inner
     if token.kind is not Kind.NAME or token.text in _LITERALS:
         return _literal(cursor)
     if cursor.sees(None, "("):
         return _record(cursor) if token.text == "record" else _call(cursor)
-    return parse_name(cursor, "an expression")
+    if token.text in KEYWORDS:
+        raise _misplaced(token)
+    cursor.next()
+    return syntax.Name(token.text, token.span)
 
 
+_AN_EXPRESSION = "write a value, a name, a function or something in parentheses"
 _LITERALS = frozenset({"true", "false", "none", "date", "qty"})
 
 
@@ -152,7 +161,7 @@ def _literal(cursor: Cursor) -> syntax.Expression:
     """
     token = cursor.token
     if token.kind in {Kind.SYMBOL, Kind.END}:
-        raise cursor.unexpected("an expression")
+        raise cursor.unexpected("an expression", hint=_AN_EXPRESSION)
     cursor.next()
     match token.kind, token.text:
         case Kind.INTEGER, _:
@@ -170,28 +179,29 @@ def _literal(cursor: Cursor) -> syntax.Expression:
 
 
 def _quantity(cursor: Cursor, start: Token) -> syntax.Expression:
-    cursor.expect("(", hint="write qty(1.5, kg)")
+    form = "write qty(1.5, kg)"
+    cursor.expect("(", hint=form)
     value = parse_number(cursor)
-    cursor.expect(",", hint="write qty(1.5, kg)")
+    cursor.expect(",", hint=form)
     unit = parse_unit(cursor)
-    cursor.expect(")")
+    cursor.expect(")", hint=form)
     return syntax.QuantityLiteral(value, unit, cursor.since(start))
 
 
 def _record(cursor: Cursor) -> syntax.Expression:
     """record = "record" "(" [ NAME ":" expression { "," NAME ":" expression } [ "," ] ] ")" ;"""
-    start = cursor.next()
-    cursor.expect("(")
+    start, _ = cursor.next(), cursor.next()
+    form = "write record(name: value, …)"
     members: dict[str, syntax.Expression] = {}
     while not cursor.at(")"):
-        name = cursor.expect_kind(Kind.NAME, "the name of a member")
+        name = cursor.expect_kind(Kind.NAME, "the name of a member", hint=form)
         if name.text in members:
-            raise RuleError("RULE_PARSE_ERROR", f"two members {quoted(name.text)}", name.span)
-        cursor.expect(":", hint="write record(name: value, …)")
+            raise doubled(f"two members {quoted(name.text)}", name.span)
+        cursor.expect(":", hint=form)
         members[name.text] = parse_expression(cursor)
         if cursor.take(",") is None:
             break
-    cursor.expect(")")
+    cursor.expect(")", hint=form)
     return syntax.RecordLiteral(tuple(members.items()), cursor.since(start))
 
 
@@ -200,13 +210,13 @@ def _call(cursor: Cursor) -> syntax.Expression:
     name = cursor.next()
     if name.text in KEYWORDS and name.text != "field":
         raise _misplaced(name)
-    cursor.expect("(")
+    cursor.next()
     arguments: list[syntax.Argument] = []
     while not cursor.at(")"):
         arguments.append(_argument(cursor))
         if cursor.take(",") is None:
             break
-    cursor.expect(")")
+    cursor.expect(")", hint="close what was opened; between arguments stands ','")
     return syntax.Call(name.text, tuple(arguments), name.span, cursor.since(name))
 
 
@@ -216,28 +226,36 @@ def _argument(cursor: Cursor) -> syntax.Argument:
     """
     start = cursor.token
     if cursor.sees(None, "=>"):
-        parameters = [parse_name(cursor, "a parameter")]
+        parameters = [_parameter(cursor)]
     elif cursor.sees("(", None, ",", None, ")", "=>"):
         cursor.next()
-        parameters = [parse_name(cursor, "a parameter")]
-        cursor.expect(",")
-        parameters.append(parse_name(cursor, "a parameter"))
-        cursor.expect(")")
+        parameters = [_parameter(cursor)]
+        cursor.next()
+        parameters.append(_parameter(cursor))
+        cursor.next()
     else:
         return parse_expression(cursor)
-    cursor.expect("=>")
+    cursor.next()
     return syntax.Lambda(tuple(parameters), parse_expression(cursor), cursor.since(start))
 
 
-def parse_name(cursor: Cursor, what: str) -> syntax.Name:
-    token = cursor.expect_kind(Kind.NAME, what)
+def _parameter(cursor: Cursor) -> syntax.Name:
+    return parse_name(cursor, "a parameter", hint="a lambda is written x => … or (acc, x) => …")
+
+
+def parse_name(cursor: Cursor, what: str, *, hint: str) -> syntax.Name:
+    token = cursor.expect_kind(Kind.NAME, what, hint=hint)
     if token.text in KEYWORDS:
-        raise _misplaced(token)
+        raise _reserved(token, "choose another name")
     return syntax.Name(token.text, token.span)
 
 
 def _misplaced(token: Token) -> RuleError:
-    message = f"'{token.text}' is a word of the language and cannot stand here"
+    """A word where an expression is wanted."""
     bracket = token.text in {"let", "if", "assert", "cite"}
-    hint = f"put it in parentheses: ({token.text} …)" if bracket else None
+    return _reserved(token, f"put it in parentheses: ({token.text} …)" if bracket else _AN_EXPRESSION)
+
+
+def _reserved(token: Token, hint: str) -> RuleError:
+    message = f"'{token.text}' is a word of the language and cannot stand here"
     return RuleError("RULE_PARSE_ERROR", message, token.span, hint=hint)

@@ -6,11 +6,11 @@ from bpc_worker.core.canonical_json import MAX_INTEGER
 from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
+from bpc_worker.core.rules.parse_fixtures import check_variables, parse_fixtures
 from bpc_worker.core.rules.parse_types import (
+    doubled,
     integer,
     parse_audiences,
-    parse_date,
-    parse_key,
     parse_path,
     parse_text,
     parse_type,
@@ -21,20 +21,22 @@ from bpc_worker.core.rules.tokens import Kind
 
 EMPTY_KINDS = ("withheld", "notApplicable", "missing")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_EXAMPLE = "write example name: { facts } => expect(path, == value);"
+_PROPERTY = "write property name: cases(500) seed(1) { facts } forall x: Int in [1, 9] => condition;"
 
 
 def parse_example(cursor: Cursor) -> syntax.Example:
     """example = "example" NAME ":" fixtures "=>" expectation { "," expectation } ";" ;"""
-    start = cursor.expect("example")
-    name = parse_name(cursor, "the name of the example")
-    cursor.expect(":")
-    fixtures = _fixtures(cursor)
-    cursor.expect("=>")
+    start = cursor.next()
+    name = parse_name(cursor, "the name of the example", hint=_EXAMPLE)
+    cursor.expect(":", hint=_EXAMPLE)
+    fixtures = parse_fixtures(cursor)
+    cursor.expect("=>", hint=_EXAMPLE)
     expectations = [_expectation(cursor)]
     while cursor.take(","):
         expectations.append(_expectation(cursor))
     cursor.expect(";", hint="an example ends with ';'")
-    _check_variables(fixtures, ())
+    check_variables(fixtures, ())
     return syntax.Example(name.name, fixtures, tuple(expectations), cursor.since(start))
 
 
@@ -44,220 +46,106 @@ def parse_property(cursor: Cursor) -> syntax.Property:
     cases = "cases" "(" INTEGER ")" ;
     seed = "seed" "(" INTEGER ")" ;
     """
-    start = cursor.expect("property")
-    name = parse_name(cursor, "the name of the property")
-    cursor.expect(":")
+    start = cursor.next()
+    name = parse_name(cursor, "the name of the property", hint=_PROPERTY)
+    cursor.expect(":", hint=_PROPERTY)
     cases = _counted(cursor, "cases", cursor.limits.cases)
     seed = _counted(cursor, "seed", MAX_INTEGER)
-    fixtures = _fixtures(cursor)
-    cursor.expect("forall")
+    fixtures = parse_fixtures(cursor)
+    cursor.expect("forall", hint=_PROPERTY)
     generators: dict[str, syntax.Generator] = {}
     while not generators or cursor.take(","):
         generator = _generator(cursor, generators)
         generators[generator.name] = generator
-    cursor.expect("=>")
+    cursor.expect("=>", hint=_PROPERTY)
     claim = parse_expression(cursor)
     cursor.expect(";", hint="a property ends with ';'")
-    _check_variables(fixtures, tuple(generators))
+    check_variables(fixtures, tuple(generators))
     return syntax.Property(
         name.name, cases, seed, fixtures, tuple(generators.values()), claim, cursor.since(start)
     )
 
 
 def _counted(cursor: Cursor, word: str, largest: int) -> int:
-    cursor.expect(word)
-    cursor.expect("(")
-    token = cursor.expect_kind(Kind.INTEGER, "a number")
-    cursor.expect(")")
+    cursor.expect(word, hint=_PROPERTY)
+    cursor.expect("(", hint=_PROPERTY)
+    token = cursor.expect_kind(Kind.INTEGER, "a number", hint=_PROPERTY)
+    cursor.expect(")", hint=_PROPERTY)
     number = integer(token)
     if number > largest:
-        raise limit_exceeded(f"{word}({quoted(token.text)[1:-1]})", largest, token.span)
+        what, hint = f"{word}({quoted(token.text)[1:-1]})", "write a smaller number"
+        raise limit_exceeded(what, largest, token.span, hint=hint)
     if word == "cases" and number == 0:
-        raise RuleError("RULE_PARSE_ERROR", "a property of no cases", token.span)
-    return number
-
-
-def _fixtures(cursor: Cursor) -> syntax.Fixtures:
-    """fixtures = "{" { ( fact | "lawDate" "(" TEXT ")" ) ";" } "}" ;"""
-    cursor.expect("{")
-    facts: list[syntax.FactFixture] = []
-    law_dates = []
-    while cursor.take("}") is None:
-        start = cursor.token
-        if cursor.take("lawDate") is None:
-            facts.append(_fact(cursor))
-        else:
-            law_dates.append(parse_date(cursor))
-        if len(law_dates) > 1:
-            raise RuleError("RULE_PARSE_ERROR", "two law dates", cursor.since(start))
-        cursor.expect(";", hint="a fixture ends with ';'")
-    _check_facts(facts)
-    return syntax.Fixtures(tuple(facts), law_dates[0] if law_dates else None)
-
-
-def _fact(cursor: Cursor) -> syntax.FactFixture:
-    """fact = "fact" NAME "(" TEXT "," TEXT ")" "=" object ;"""
-    start = cursor.token
-    if cursor.take("fact") is None:
-        raise cursor.unexpected("'fact', 'lawDate' or '}'")
-    name = parse_name(cursor, "a name for the fact")
-    cursor.expect("(")
-    fact_type = parse_text(cursor, "the fact's type in quotes")
-    cursor.expect(",")
-    fact_key = parse_text(cursor, "the fact's key in quotes")
-    cursor.expect(")")
-    cursor.expect("=")
-    if not cursor.at("{"):
-        raise cursor.unexpected('a JSON object such as {"years": 8}')
-    return syntax.FactFixture(name.name, fact_type, fact_key, _object(cursor), cursor.since(start))
-
-
-def _check_facts(facts: list[syntax.FactFixture]) -> None:
-    seen: set[tuple[str, str]] = set()
-    for fact in facts:
-        if (fact.fact_type, fact.fact_key) in seen:
-            message = f"two facts {quoted(fact.fact_type)} {quoted(fact.fact_key)}"
-            raise RuleError("RULE_PARSE_ERROR", message, fact.span)
-        seen.add((fact.fact_type, fact.fact_key))
-
-
-def _check_variables(fixtures: syntax.Fixtures, known: tuple[str, ...]) -> None:
-    """Every name in the facts is a generated value's."""
-    waiting: list[syntax.Json] = [fact.payload for fact in reversed(fixtures.facts)]
-    while waiting:
-        match waiting.pop():
-            case syntax.Variable(name, span) if name not in known:
-                hint = did_you_mean(name, known, 'texts stand in quotes; "forall" generates values')
-                raise RuleError("RULE_TYPE_ERROR", f"unknown name {quoted(name)}", span, hint=hint)
-            case tuple(items):
-                waiting += reversed(items)
-            case dict(members):
-                waiting += reversed(members.values())
-            case _:
-                pass
-
-
-def _json(cursor: Cursor) -> syntax.Json:
-    """json = object | array | TEXT | [ "-" ] INTEGER | "true" | "false" | "null" | NAME ;"""
-    with cursor.deeper():
-        token = cursor.token
-        if cursor.at("{"):
-            return _object(cursor)
-        if cursor.at("["):
-            return _array(cursor)
-        if cursor.at("-") or token.kind in {Kind.INTEGER, Kind.DECIMAL}:
-            return _whole(cursor)
-        if token.kind is Kind.TEXT:
-            return cursor.next().text
-        if cursor.at("true", "false", "null"):
-            return {"true": True, "false": False, "null": None}[cursor.next().text]
-        name = parse_name(cursor, "a JSON value, or the name of a generated one")
-        return syntax.Variable(name.name, name.span)
-
-
-def _object(cursor: Cursor) -> dict[str, syntax.Json]:
-    """object = "{" [ TEXT ":" json { "," TEXT ":" json } [ "," ] ] "}" ;"""
-    cursor.expect("{")
-    found: dict[str, syntax.Json] = {}
-    while not cursor.at("}"):
-        key = parse_key(cursor, found)
-        cursor.expect(":")
-        found[key] = _json(cursor)
-        if cursor.take(",") is None:
-            break
-    cursor.expect("}")
-    return found
-
-
-def _array(cursor: Cursor) -> tuple[syntax.Json, ...]:
-    """array = "[" [ json { "," json } [ "," ] ] "]" ;"""
-    cursor.expect("[")
-    items: list[syntax.Json] = []
-    while not cursor.at("]"):
-        items.append(_json(cursor))
-        if cursor.take(",") is None:
-            break
-    cursor.expect("]")
-    return tuple(items)
-
-
-def _whole(cursor: Cursor) -> int:
-    start = cursor.token
-    sign = -1 if cursor.take("-") else 1
-    if cursor.token.kind is Kind.DECIMAL:
-        hint = f'facts keep decimals as text: "{cursor.token.text[:40]}"'
-        raise RuleError("RULE_PARSE_ERROR", "a fraction in a fact", cursor.token.span, hint=hint)
-    number = sign * integer(cursor.expect_kind(Kind.INTEGER, "a number"))
-    if abs(number) > MAX_INTEGER:
-        hint = "facts keep numbers beyond 2^53-1 as text"
-        raise RuleError("RULE_PARSE_ERROR", "too large a number in a fact", cursor.since(start), hint=hint)
+        hint = "write cases(1) or more"
+        raise RuleError("RULE_PARSE_ERROR", "a property of no cases", token.span, hint=hint)
     return number
 
 
 def _expectation(cursor: Cursor) -> syntax.Expectation:
     """expectation = expectValue | expectEmpty | expectAudiences | expectError | expectCompliance ;"""
-    start = cursor.expect_kind(Kind.NAME, "an expectation")
-    read = _EXPECTATIONS.get(start.text)
-    if read is None:
-        hint = did_you_mean(start.text, _EXPECTATIONS, f"known are {', '.join(_EXPECTATIONS)}")
+    known = f"known are {', '.join(_EXPECTATIONS)}"
+    start = cursor.expect_kind(Kind.NAME, "an expectation", hint=known)
+    if start.text not in _EXPECTATIONS:
+        hint = did_you_mean(start.text, _EXPECTATIONS, known)
         raise RuleError(
             "RULE_PARSE_ERROR", f"unknown expectation {quoted(start.text)}", start.span, hint=hint
         )
-    cursor.expect("(")
-    found = read(cursor)
-    cursor.expect(")")
+    form, read = _EXPECTATIONS[start.text]
+    cursor.expect("(", hint=form)
+    found = read(cursor, form)
+    cursor.expect(")", hint=form)
     return found
 
 
-def _expect_value(cursor: Cursor) -> syntax.Expectation:
+def _expect_value(cursor: Cursor, form: str) -> syntax.Expectation:
     """expectValue = "expect" "(" path "," ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expression ")" ;"""
     path, path_span = parse_path(cursor)
-    cursor.expect(",")
+    cursor.expect(",", hint=form)
     operator = cursor.take(*_COMPARISONS)
     if operator is None:
-        raise cursor.unexpected("a comparison such as ==")
+        raise cursor.unexpected("a comparison", hint=form)
     value = parse_expression(cursor)
     return syntax.ExpectValue(path, operator.text, value, path_span, cursor.since(operator))
 
 
-def _expect_empty(cursor: Cursor) -> syntax.Expectation:
+def _expect_empty(cursor: Cursor, form: str) -> syntax.Expectation:
     """expectEmpty = "expectEmpty" "(" path "," ( "withheld" | "notApplicable" | "missing" ) ")" ;"""
     path, path_span = parse_path(cursor)
-    cursor.expect(",")
+    cursor.expect(",", hint=form)
     kind = cursor.take(*EMPTY_KINDS)
     if kind is None:
-        raise cursor.unexpected(", ".join(EMPTY_KINDS[:-1]) + f" or {EMPTY_KINDS[-1]}")
+        raise cursor.unexpected(", ".join(EMPTY_KINDS[:-1]) + f" or {EMPTY_KINDS[-1]}", hint=form)
     return syntax.ExpectEmpty(path, kind.text, path_span)
 
 
-def _expect_audiences(cursor: Cursor) -> syntax.Expectation:
+def _expect_audiences(cursor: Cursor, form: str) -> syntax.Expectation:
     """expectAudiences = "expectAudiences" "(" path "," audience { "," audience } ")" ;"""
     path, path_span = parse_path(cursor)
-    cursor.expect(",")
+    cursor.expect(",", hint=form)
     return syntax.ExpectAudiences(path, parse_audiences(cursor), path_span)
 
 
-def _expect_error(cursor: Cursor) -> syntax.Expectation:
+def _expect_error(cursor: Cursor, form: str) -> syntax.Expectation:
     """expectError = "expectError" "(" TEXT ")" ;"""
-    return syntax.ExpectError(parse_text(cursor, "a code in quotes"))
+    return syntax.ExpectError(parse_text(cursor, "a code in quotes", hint=form))
 
 
-def _expect_compliance(cursor: Cursor) -> syntax.Expectation:
+def _expect_compliance(cursor: Cursor, form: str) -> syntax.Expectation:
     """expectCompliance = "expectCompliance" "(" TEXT "," ( "true" | "false" ) ")" ;"""
-    code = parse_text(cursor, "a code in quotes")
-    cursor.expect(",")
+    code = parse_text(cursor, "a code in quotes", hint=form)
+    cursor.expect(",", hint=form)
     holds = cursor.take("true", "false")
     if holds is None:
-        raise cursor.unexpected("true or false")
+        raise cursor.unexpected("true or false", hint=form)
     return syntax.ExpectCompliance(code, holds.text == "true")
 
 
-_EXPECTATIONS: Mapping[str, Callable[[Cursor], syntax.Expectation]] = {
-    "expect": _expect_value,
-    "expectEmpty": _expect_empty,
-    "expectAudiences": _expect_audiences,
-    "expectError": _expect_error,
-    "expectCompliance": _expect_compliance,
+_EXPECTATIONS: Mapping[str, tuple[str, Callable[[Cursor, str], syntax.Expectation]]] = {
+    "expect": ("write expect(path, == value)", _expect_value),
+    "expectEmpty": ("write expectEmpty(path, missing)", _expect_empty),
+    "expectAudiences": ("write expectAudiences(path, public, authorities)", _expect_audiences),
+    "expectError": ('write expectError("CODE")', _expect_error),
+    "expectCompliance": ('write expectCompliance("CODE", true)', _expect_compliance),
 }
 
 
@@ -267,30 +155,33 @@ def _generator(cursor: Cursor, seen: Mapping[str, object]) -> syntax.Generator:
     choice = "{" expression { "," expression } [ "," ] "}" ;
     """
     start = cursor.token
-    name = parse_name(cursor, "the name of a generated value")
+    form = 'write forall x: Int in [1, 9], y: Text in {"a", "b"}'
+    name = parse_name(cursor, "the name of a generated value", hint=form)
     if name.name in seen:
-        raise RuleError("RULE_PARSE_ERROR", f"two generated values {quoted(name.name)}", name.span)
-    cursor.expect(":")
+        raise doubled(f"two generated values {quoted(name.name)}", name.span)
+    cursor.expect(":", hint=form)
     kind = parse_type(cursor)
-    cursor.expect("in")
+    cursor.expect("in", hint=form)
     is_range = cursor.at("[")
     choices = _range(cursor) if is_range else _choice(cursor)
     return syntax.Generator(name.name, kind, choices, is_range, cursor.since(start))
 
 
 def _range(cursor: Cursor) -> tuple[syntax.Expression, ...]:
-    cursor.expect("[")
+    form = "a range has two ends: [low, high]"
+    cursor.next()
     low = parse_expression(cursor)
-    cursor.expect(",", hint="a range has two ends: [low, high]")
+    cursor.expect(",", hint=form)
     high = parse_expression(cursor)
-    cursor.expect("]", hint="a range has two ends: [low, high]")
+    cursor.expect("]", hint=form)
     return low, high
 
 
 def _choice(cursor: Cursor) -> tuple[syntax.Expression, ...]:
-    cursor.expect("{", hint="a range [low, high] or a choice {a, b}")
+    form = "a range [low, high] or a choice {a, b}"
+    cursor.expect("{", hint=form)
     choices = [parse_expression(cursor)]
     while cursor.take(",") and not cursor.at("}"):
         choices.append(parse_expression(cursor))
-    cursor.expect("}")
+    cursor.expect("}", hint=form)
     return tuple(choices)

@@ -16,6 +16,7 @@ KEYWORDS = frozenset({
     "none", "date", "qty", "record", "for", "forall", "in",
 })  # fmt: skip
 AUDIENCES = ("public", "legitimate_interest", "authorities", "commission")
+ROWS = 'write {"key": value, "other": value}'
 _SIMPLE = {"Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE}
 
 
@@ -24,18 +25,21 @@ def parse_type(cursor: Cursor) -> types.Type:
     | "Opt" "(" type ")" | "List" "(" type ")" | "Map" "(" "Text" "," type ")" | recordType ;
     """
     with cursor.deeper():
-        name = cursor.expect_kind(Kind.NAME, "a type")
+        known = f"known are {', '.join([*_SIMPLE, *_COMPOSED])}"
+        name = cursor.expect_kind(Kind.NAME, "a type", hint=known)
         if name.text in _SIMPLE:
             return _SIMPLE[name.text]
         reader = _COMPOSED.get(name.text)
         if reader is None:
-            known = [*_SIMPLE, *_COMPOSED]
-            hint = did_you_mean(name.text, known, f"known are {', '.join(known)}")
+            hint = did_you_mean(name.text, [*_SIMPLE, *_COMPOSED], known)
             raise RuleError("RULE_PARSE_ERROR", f"unknown type {quoted(name.text)}", name.span, hint=hint)
-        cursor.expect("(")
+        cursor.expect("(", hint=_FORMS)
         found = reader(cursor)
-        cursor.expect(")")
+        cursor.expect(")", hint=_FORMS)
         return found
+
+
+_FORMS = "types are written Dec(2), Qty(kWh), Opt(Int), List(Int), Map(Text, Int), Record(name: Int)"
 
 
 def _dec(cursor: Cursor) -> types.Type:
@@ -44,7 +48,7 @@ def _dec(cursor: Cursor) -> types.Type:
 
 def parse_scale(cursor: Cursor) -> int:
     """scale = INTEGER ;"""
-    token = cursor.expect_kind(Kind.INTEGER, "a scale (how many digits after the point)")
+    token = cursor.expect_kind(Kind.INTEGER, "a scale (how many digits after the point)", hint=_FORMS)
     return checked_scale(integer(token), cursor.limits.scale, token.span)
 
 
@@ -65,9 +69,10 @@ def _qty(cursor: Cursor) -> types.Type:
 
 def parse_unit(cursor: Cursor) -> str:
     """unit = NAME ;"""
-    token = cursor.expect_kind(Kind.NAME, "a unit")
+    known = f"known are {' '.join(UNITS)}"
+    token = cursor.expect_kind(Kind.NAME, "a unit", hint=known)
     if token.text not in UNITS:
-        hint = did_you_mean(token.text, UNITS, f"known are {' '.join(UNITS)}")
+        hint = did_you_mean(token.text, UNITS, known)
         raise RuleError("RULE_TYPE_ERROR", f"unknown unit {quoted(token.text)}", token.span, hint=hint)
     return token.text
 
@@ -86,7 +91,7 @@ def _list(cursor: Cursor) -> types.Type:
 
 def _map(cursor: Cursor) -> types.Type:
     cursor.expect("Text", hint="the keys of a Map are Text")
-    cursor.expect(",")
+    cursor.expect(",", hint=_FORMS)
     return types.MapType(parse_type(cursor))
 
 
@@ -97,17 +102,22 @@ def _record(cursor: Cursor) -> types.Type:
     start = cursor.token
     members: dict[str, types.Type] = {}
     while not cursor.at(")"):
-        name = cursor.expect_kind(Kind.NAME, "the name of a record's member")
+        name = cursor.expect_kind(Kind.NAME, "the name of a record's member", hint=_FORMS)
         if name.text in members:
-            raise RuleError("RULE_TYPE_ERROR", f"two members {quoted(name.text)}", name.span)
-        cursor.expect(":")
+            raise doubled(f"two members {quoted(name.text)}", name.span, "RULE_TYPE_ERROR")
+        cursor.expect(":", hint=_FORMS)
         members[name.text] = parse_type(cursor)
         if cursor.take(",") is None:
             break
     found = types.record(members)
     if types.is_too_large(found, cursor.limits):
-        raise limit_exceeded("a record of too many members", types.MAX_PARTS, cursor.since(start))
+        what, hint = "a record of too many members", "make several fields of it"
+        raise limit_exceeded(what, types.MAX_PARTS, cursor.since(start), hint=hint)
     return found
+
+
+def doubled(message: str, span: Span, code: str = "RULE_PARSE_ERROR") -> RuleError:
+    return RuleError(code, message, span, hint="rename one of them, or remove it")
 
 
 _COMPOSED: Mapping[str, Callable[[Cursor], types.Type]] = {
@@ -118,11 +128,13 @@ _COMPOSED: Mapping[str, Callable[[Cursor], types.Type]] = {
 def parse_path(cursor: Cursor) -> tuple[str, Span]:
     """path = NAME { "." NAME } ;"""
     start = cursor.token
-    parts = [cursor.expect_kind(Kind.NAME, "the path of a field").text]
+    form = "a path is made of names: energy.total"
+    parts = [cursor.expect_kind(Kind.NAME, "the path of a field", hint=form).text]
     while cursor.take("."):
-        parts.append(cursor.expect_kind(Kind.NAME, "a name after '.'").text)
+        parts.append(cursor.expect_kind(Kind.NAME, "a name after '.'", hint=form).text)
     if len(parts) > cursor.limits.nesting:
-        raise limit_exceeded(f"a path of {len(parts)} names", cursor.limits.nesting, cursor.since(start))
+        what, hint = f"a path of {len(parts)} names", "write a shorter one"
+        raise limit_exceeded(what, cursor.limits.nesting, cursor.since(start), hint=hint)
     return ".".join(parts), cursor.since(start)
 
 
@@ -136,32 +148,35 @@ def parse_audiences(cursor: Cursor) -> tuple[str, ...]:
 
 def _audience(cursor: Cursor) -> str:
     """audience = "public" | "legitimate_interest" | "authorities" | "commission" ;"""
-    token = cursor.expect_kind(Kind.NAME, "an audience")
+    known = f"known are {', '.join(AUDIENCES)}"
+    token = cursor.expect_kind(Kind.NAME, "an audience", hint=known)
     if token.text not in AUDIENCES:
-        hint = did_you_mean(token.text, AUDIENCES, f"known are {', '.join(AUDIENCES)}")
+        hint = did_you_mean(token.text, AUDIENCES, known)
         raise RuleError("RULE_PARSE_ERROR", f"unknown audience {quoted(token.text)}", token.span, hint=hint)
     return token.text
 
 
-def parse_text(cursor: Cursor, what: str) -> str:
-    return cursor.expect_kind(Kind.TEXT, what).text
+def parse_text(cursor: Cursor, what: str, *, hint: str) -> str:
+    return cursor.expect_kind(Kind.TEXT, what, hint=hint).text
 
 
 def parse_key(cursor: Cursor, seen: Mapping[str, object]) -> str:
     """A key of a table or of a JSON object: one that canonical JSON can hold, and not there yet."""
-    key = parse_text(cursor, "a key in quotes")
+    key = parse_text(cursor, "a key in quotes", hint=ROWS)
     token = cursor.previous
     if key in seen:
-        raise RuleError("RULE_PARSE_ERROR", f"two values for {quoted(key)}", token.span)
+        raise doubled(f"two values for {quoted(key)}", token.span)
     if key and max(key) > "\uffff":
-        raise RuleError("RULE_PARSE_ERROR", "a key with a character above U+FFFF", token.span)
+        message, hint = "a key with a character above U+FFFF", "write it in the value, and another key"
+        raise RuleError("RULE_PARSE_ERROR", message, token.span, hint=hint)
     return key
 
 
 def parse_date(cursor: Cursor) -> date:
-    cursor.expect("(")
-    token = cursor.expect_kind(Kind.TEXT, 'a date such as "2027-02-18"')
-    cursor.expect(")")
+    form = f'write {cursor.previous.text}("2027-02-18")'
+    cursor.expect("(", hint=form)
+    token = cursor.expect_kind(Kind.TEXT, "a date in quotes", hint=form)
+    cursor.expect(")", hint=form)
     found = iso_date(token.text)
     if found is None:
         message, hint = f"{quoted(token.text)} is not a date", 'write it as "2027-02-18"'
@@ -182,7 +197,7 @@ def parse_number(cursor: Cursor) -> Decimal:
     """number = [ "-" ] ( INTEGER | DECIMAL ) ;"""
     sign = "-" if cursor.take("-") else ""
     if cursor.token.kind not in {Kind.INTEGER, Kind.DECIMAL}:
-        raise cursor.unexpected("a number")
+        raise cursor.unexpected("a number", hint="write it in digits: 75, 1.5 or -0.25")
     token = cursor.next()
     return Decimal(sign + decimal_text(cursor, token))
 

@@ -4,8 +4,8 @@ from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
 from bpc_worker.core.rules.parse_tests import parse_example, parse_property
-from bpc_worker.core.rules.parse_types import parse_audiences, parse_key, parse_path, parse_type
-from bpc_worker.core.rules.source import Limits, RuleError, too_deep_a_stack
+from bpc_worker.core.rules.parse_types import ROWS, parse_audiences, parse_key, parse_path, parse_type
+from bpc_worker.core.rules.source import Limits, too_deep_a_stack, unchecked
 from bpc_worker.core.rules.tokens import Kind, tokenize
 
 
@@ -30,7 +30,7 @@ def parse_lambda(text: str, limits: Limits | None = None) -> syntax.Lambda:
         [found] = call.arguments
         if isinstance(found, syntax.Lambda):
             return found
-    raise RuleError("RULE_PARSE_ERROR", "this is not a lambda")
+    raise unchecked("this is not a lambda", "RULE_PARSE_ERROR")
 
 
 def _module(cursor: Cursor) -> syntax.Module:
@@ -46,18 +46,19 @@ def _module(cursor: Cursor) -> syntax.Module:
         elif cursor.at("property"):
             properties.append(parse_property(cursor))
         else:
-            raise cursor.unexpected("'field', 'table', 'example' or 'property'")
+            hint = "a rule text is a row of these, and each ends with ';'"
+            raise cursor.unexpected("'field', 'table', 'example' or 'property'", hint=hint)
     return syntax.Module(tuple(tables), tuple(fields), tuple(examples), tuple(properties))
 
 
 def _field(cursor: Cursor) -> syntax.Field:
     """field = "field" path ":" type [ "for" audience { "," audience } ] "=" expression ";" ;"""
-    start = cursor.expect("field")
+    start = cursor.next()
     path, path_span = parse_path(cursor)
     cursor.expect(":", hint="a field has a type: field path: Type = expression;")
     kind = parse_type(cursor)
     audiences = parse_audiences(cursor) if cursor.take("for") else ("public",)
-    cursor.expect("=")
+    cursor.expect("=", hint="after the type come = and an expression, or first for and audiences")
     body = parse_expression(cursor)
     cursor.expect(";", hint="a field ends with ';'")
     return syntax.Field(path, kind, audiences, body, path_span, cursor.since(start))
@@ -67,19 +68,20 @@ def _table(cursor: Cursor) -> syntax.Table:
     """table = "table" NAME ":" type "=" "{" [ row { "," row } [ "," ] ] "}" ";" ;
     row = TEXT ":" expression ;
     """
-    start = cursor.expect("table")
-    name = parse_name(cursor, "the name of the table")
-    cursor.expect(":", hint='a table has the type of its rows: table name: Int = {"key": 1};')
+    start = cursor.next()
+    form = 'a table has the type of its rows: table name: Int = {"key": 1};'
+    name = parse_name(cursor, "the name of the table", hint=form)
+    cursor.expect(":", hint=form)
     kind = parse_type(cursor)
-    cursor.expect("=")
-    cursor.expect("{")
+    cursor.expect("=", hint=form)
+    cursor.expect("{", hint=form)
     rows: dict[str, syntax.Expression] = {}
     while not cursor.at("}"):
         key = parse_key(cursor, rows)
-        cursor.expect(":")
+        cursor.expect(":", hint=ROWS)
         rows[key] = parse_expression(cursor)
         if cursor.take(",") is None:
             break
-    cursor.expect("}")
+    cursor.expect("}", hint=ROWS)
     cursor.expect(";", hint="a table ends with ';'")
     return syntax.Table(name.name, kind, tuple(rows.items()), name.span, cursor.since(start))

@@ -12,7 +12,7 @@ from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.lists import check_lambda
 from bpc_worker.core.rules.parser import parse_lambda
 from bpc_worker.core.rules.scope import FieldShape, Scope, Warnings, World
-from bpc_worker.core.rules.source import NOWHERE, Limits, RuleError
+from bpc_worker.core.rules.source import NOWHERE, Limits, unchecked
 from bpc_worker.core.rules.trace import NO_NODE, Meter, Ref, lambda_params
 from bpc_worker.core.rules.type_text import type_from_text
 from bpc_worker.core.rules.typecheck import check
@@ -39,14 +39,12 @@ def rebuilt(aggregate: str, params: Mapping[str, object], limits: Limits) -> Reb
     text, takes, uses = params["lambda"], _named(params, "takes"), _named(params, "uses")
     written = parse_lambda(str(text), limits)
     if not len(written.parameters) == len(takes) == PARAMETERS[aggregate]:
-        raise RuleError(
-            "RULE_TYPE_ERROR", f"the lambda of a {aggregate} takes {PARAMETERS[aggregate]} values"
-        )
+        raise unchecked(f"the lambda of a {aggregate} takes {PARAMETERS[aggregate]} values")
     wanted = {"filter": BOOL, "fold": takes[0][1]}.get(aggregate)
     call = Arguments(syntax.Call(aggregate, (), NOWHERE, NOWHERE), _scope(str(text), uses, limits), check)
     function = check_lambda(written, tuple(kind for _, kind in takes), call, wanted)
     if lambda_params(function) != dict(params):
-        raise RuleError("RULE_TYPE_ERROR", "the lambda takes or uses other values than its step says")
+        raise unchecked("the lambda takes or uses other values than its step says")
     return Rebuilt(function, takes, uses)
 
 
@@ -81,7 +79,7 @@ def _named(params: Mapping[str, object], key: str) -> Named:
             case [str(name), str(kind)]:
                 found.append((name, type_from_text(kind)))
             case _:
-                raise RuleError("RULE_TYPE_ERROR", f"the lambda's '{key}' is no list of names and types")
+                raise unchecked(f"the lambda's '{key}' is no list of names and types")
     return tuple(found)
 
 

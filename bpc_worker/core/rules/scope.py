@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from bpc_worker.core.rules import syntax, typed
 from bpc_worker.core.rules.source import Limits, RuleError, Span, place, quoted
+from bpc_worker.core.rules.suggest import did_you_mean
 from bpc_worker.core.rules.types import Type
 
 _MOST_WARNINGS = 100
@@ -48,6 +49,10 @@ class World:
     limits: Limits = field(default_factory=Limits)
     tables_used: set[str] = field(default_factory=set)
     depth: int = 0  # of the expression at hand inside others
+
+    def unknown_field(self, path: str, span: Span) -> RuleError:
+        hint = did_you_mean(path, self.fields, "introduce it: field path: Type = expression;")
+        return RuleError("RULE_TYPE_ERROR", f"unknown field {quoted(path)}", span, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class Limits:
 class RuleError(Exception):
     """One thing wrong in a rule text, or found while it ran, with the place and a hint."""
 
-    def __init__(self, code: str, message: str, span: Span = NOWHERE, *, hint: str | None = None) -> None:
+    def __init__(self, code: str, message: str, span: Span = NOWHERE, *, hint: str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
@@ -66,18 +66,31 @@ class RuleError(Exception):
         return _error, (self.code, self.message, self.span, self.hint)
 
 
-def _error(code: str, message: str, span: Span, hint: str | None) -> RuleError:
+def _error(code: str, message: str, span: Span, hint: str) -> RuleError:
     return RuleError(code, message, span, hint=hint)
 
 
-def limit_exceeded(what: str, limit: int, span: Span = NOWHERE, *, hint: str | None = None) -> RuleError:
-    hint = hint or "split the rule text, or raise the limit in the configuration"
+def limit_exceeded(
+    what: str,
+    limit: int,
+    span: Span = NOWHERE,
+    *,
+    hint: str = "split the rule text, or raise the limit in the configuration",
+) -> RuleError:
     return RuleError("RULE_LIMIT_EXCEEDED", f"{what} (the limit is {limit})", span, hint=hint)
 
 
 def too_deep_a_stack() -> RuleError:
     """What to raise where Python's own stack ended: a caller near its end, as rules are never that deep."""
-    return RuleError("RULE_LIMIT_EXCEEDED", "called too deep inside another program to read rules")
+    message = "called too deep inside another program to read rules"
+    hint = "call from a thread or process of its own"
+    return RuleError("RULE_LIMIT_EXCEEDED", message, hint=hint)
+
+
+def unchecked(message: str, code: str = "RULE_TYPE_ERROR") -> RuleError:
+    """What the check of a rule text keeps from running: only a proof that somebody changed asks for it."""
+    hint = "no rule text that was checked does this: look at the step of the proof"
+    return RuleError(code, message, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +131,14 @@ def render(source: str, error: RuleError) -> str:
     shown = at.text[first : first + _WINDOW]
     before = at.text[first : at.column - 1]
     indent = "".join("\t" if character == "\t" else " " for character in before)
-    lines = [
-        f"{error.code}: {error.message} (line {at.line}, column {at.column})",
-        f"    {_printable(shown)}",
-        f"    {indent}{'^' * min(at.width, max(1, len(shown) - len(before)))}",
-    ]
-    if error.hint is not None:
-        lines.append(f"hint: {error.hint}")
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            f"{error.code}: {error.message} (line {at.line}, column {at.column})",
+            f"    {_printable(shown)}",
+            f"    {indent}{'^' * min(at.width, max(1, len(shown) - len(before)))}",
+            f"hint: {error.hint}",
+        ]
+    )
 
 
 def _printable(text: str) -> str:

@@ -28,7 +28,7 @@ def _same(word: str, other: str) -> int:
     return next((index for index, (left, right) in pairs if left != right), min(len(word), len(other)))
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str | None) -> str | None:
+def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
     """A hint: the nearest word, or else another one."""
     near = nearest(word, known)
     return f"did you mean {near}?" if near is not None else otherwise

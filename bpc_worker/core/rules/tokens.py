@@ -56,7 +56,8 @@ def tokenize(source: str, limits: Limits) -> list[Token]:
         raise limit_exceeded(f"the rule text has {size} bytes", limits.source_bytes)
     if found := _FORBIDDEN.search(source):
         message = f"the character U+{ord(found[0]):04X} cannot stand in a rule text"
-        raise RuleError("RULE_PARSE_ERROR", message, Span(*found.span()))
+        hint = "remove it: what you read would not be what is meant"
+        raise RuleError("RULE_PARSE_ERROR", message, Span(*found.span()), hint=hint)
     tokens: list[Token] = []
     for token in _tokens(source, limits):
         if len(tokens) >= limits.nodes:
@@ -83,7 +84,8 @@ def _tokens(source: str, limits: Limits) -> Iterator[Token]:
         elif len(text) > limits.digits and kind in {Kind.INTEGER, Kind.DECIMAL}:
             digits = len(text) - text.count(".")
             if digits > limits.digits:
-                raise limit_exceeded(f"a number of {digits} digits", limits.digits, span)
+                what = f"a number of {digits} digits"
+                raise limit_exceeded(what, limits.digits, span, hint="write fewer digits")
         yield Token(kind, text, span)
 
 
@@ -112,6 +114,5 @@ def _unreadable(source: str, position: int) -> RuleError:
     if character == '"':
         message, hint = "this text does not end on its line", 'close it with "'
         return RuleError("RULE_PARSE_ERROR", message, span, hint=hint)
-    return RuleError(
-        "RULE_PARSE_ERROR", f"unexpected character {quoted(character)}", span, hint=_HINTS.get(character)
-    )
+    hint = _HINTS.get(character, "remove it, or put it in double quotes if it is part of a text")
+    return RuleError("RULE_PARSE_ERROR", f"unexpected character {quoted(character)}", span, hint=hint)

@@ -4,7 +4,7 @@ import re
 
 from bpc_worker.core.numbers import MAX_SCALE
 from bpc_worker.core.rules import types
-from bpc_worker.core.rules.source import MAX_NESTING, RuleError
+from bpc_worker.core.rules.source import MAX_NESTING, RuleError, unchecked
 from bpc_worker.core.rules.types import MAX_PARTS, Type
 from bpc_worker.core.units import UNITS
 
@@ -36,7 +36,7 @@ def declared_type(text: str) -> Type:
 
 
 def wrong_type() -> RuleError:
-    return RuleError("RULE_TYPE_ERROR", "this is not the text of a type")
+    return unchecked("this is not the text of a type")
 
 
 class _Reader:

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 from bpc_worker.core import numbers
 from bpc_worker.core.rules import operations, syntax, typed, types
-from bpc_worker.core.rules.arguments import hint_for
+from bpc_worker.core.rules.arguments import hint_for, hint_to_fit
 from bpc_worker.core.rules.builtins import check_call, check_empty
+from bpc_worker.core.rules.cursor import NEST_LESS
 from bpc_worker.core.rules.fits import fit, join
 from bpc_worker.core.rules.operators import combined
 from bpc_worker.core.rules.parse_tests import EMPTY_KINDS
@@ -40,7 +41,7 @@ def check(node: syntax.Expression, scope: Scope) -> typed.Node:
     try:
         if world.depth > deepest:
             what = f"operators and brackets nested {world.depth} levels deep"
-            raise limit_exceeded(what, deepest, node.span)
+            raise limit_exceeded(what, deepest, node.span, hint=NEST_LESS)
         return _check(node, scope)
     finally:
         world.depth -= 1
@@ -90,20 +91,8 @@ def check_as(node: syntax.Expression, wanted: Type, scope: Scope, what: str) -> 
     found = fit(checked, wanted)
     if found is None:
         message = f"{what} is {show(wanted)}, but this is {show(checked.type)}"
-        raise RuleError("RULE_TYPE_ERROR", message, node.span, hint=_hint_to_fit(checked.type, wanted))
+        raise RuleError("RULE_TYPE_ERROR", message, node.span, hint=hint_to_fit(checked.type, wanted))
     return found
-
-
-def _hint_to_fit(found: Type, wanted: Type) -> str | None:
-    match wanted:
-        case DecType(scale) if found == INT:
-            return f"toDec({scale}, …)"
-        case QtyType(unit) if isinstance(found, QtyType):
-            return f"convert({unit}, …)"
-        case QtyType(unit) if types.is_number(found):
-            return f"toQty({unit}, …)"
-        case _:
-            return hint_for(found)
 
 
 def _literal(node: syntax.Literal | syntax.QuantityLiteral) -> typed.Node:
@@ -146,7 +135,8 @@ def _record(node: syntax.RecordLiteral, scope: Scope) -> typed.Node:
         operands.append(operand)
     kind = types.record({name: operand.type for name, operand in zip(names, operands, strict=True)})
     if types.is_too_large(kind, scope.world.limits):
-        raise limit_exceeded("a record of too many members", types.MAX_PARTS, node.span)
+        hint = "make several fields of it"
+        raise limit_exceeded("a record of too many members", types.MAX_PARTS, node.span, hint=hint)
     return typed.Op("record", {"names": names}, tuple(operands), kind, node.span)
 
 
@@ -154,17 +144,20 @@ def _unary(node: syntax.Unary, scope: Scope) -> typed.Node:
     operand = check(node.operand, scope)
     if node.operator == "!":
         if operand.type != BOOL:
-            raise _unfit(f"'!' needs a Bool, not {show(operand.type)}", node, operand.type)
+            raise _no_bool("!", node, operand.type)
         return typed.Op("!", {}, (operand,), BOOL, node.span)
     if not types.is_number(operand.type) and not isinstance(operand.type, QtyType):
-        raise _unfit(f"'-' needs a number, not {show(operand.type)}", node, operand.type)
+        message = f"'-' needs a number, not {show(operand.type)}"
+        hint = hint_for(operand.type, "only numbers and quantities can be calculated with")
+        raise RuleError("RULE_TYPE_ERROR", message, node.span, hint=hint)
     if isinstance(operand, typed.Const):  # -1 is a number, not a step of a computation
         return typed.Const(operations.apply("negate", {}, (operand.value,)), operand.type, node.span)
     return typed.Op("negate", {}, (operand,), operand.type, node.span)
 
 
-def _unfit(message: str, node: syntax.Expression, found: Type) -> RuleError:
-    return RuleError("RULE_TYPE_ERROR", message, node.span, hint=hint_for(found))
+def _no_bool(operator: str, node: syntax.Expression, found: Type) -> RuleError:
+    message = f"'{operator}' needs a Bool, not {show(found)}"
+    return RuleError("RULE_TYPE_ERROR", message, node.span, hint=hint_to_fit(found, BOOL))
 
 
 def _chain(node: syntax.Chain, scope: Scope) -> typed.Node:
@@ -185,7 +178,7 @@ def _short_circuit(operator: str, node: syntax.Chain, first: typed.Node, scope: 
     operands = [first, *[check(written, scope) for _, _, written in node.rest]]
     for operand, written in zip(operands, [node.first, *[each for _, _, each in node.rest]], strict=True):
         if operand.type != BOOL:
-            raise _unfit(f"'{operator}' needs a Bool, not {show(operand.type)}", written, operand.type)
+            raise _no_bool(operator, written, operand.type)
     return typed.ShortCircuit(operator, tuple(operands), BOOL, node.span)
 
 
@@ -194,7 +187,7 @@ def _conditional(node: syntax.Conditional, scope: Scope) -> typed.Node:
     kind = join(then.type, otherwise.type)
     if kind is None:
         message = f"the branches differ: {show(then.type)} and {show(otherwise.type)}"
-        hint = _hint_to_fit(otherwise.type, then.type) or "both must have one type"
+        hint = hint_to_fit(otherwise.type, then.type, "both must have one type")
         raise RuleError("RULE_TYPE_ERROR", message, node.otherwise.span, hint=hint)
     return typed.If(condition, then, otherwise, kind, node.span)
 

@@ -1,8 +1,9 @@
 """What a rule author is told: every error with its place and hint, as `errors.txt` lists them.
 
-A block of that file is a rule text, with « where it is wrong, then the error, and the hint if there is one.
+A block of that file is a rule text, with « where it is wrong, then the error and its hint.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,13 @@ from tests.unit.core.rules.support import error_in, marked
 LISTED = Path(__file__).with_name("errors.txt").read_text()
 BLOCKS = [block.strip("\n") for block in LISTED.split("\n\n") if not block.startswith("#")]
 
+REMOVE_IT = "remove it: what you read would not be what is meant"
 INVISIBLE = [
     ("«\ufefffield a: Int = 1;", "unexpected character '\ufffd'", "save the file without a byte order mark"),
-    ('field a: Text = "«\x00";', "the character U+0000 cannot stand in a rule text", None),
-    ('field a: Text = "«\x1b[2J";', "the character U+001B cannot stand in a rule text", None),
-    ("field a: Int = 1; -- «\ud800", "the character U+D800 cannot stand in a rule text", None),
-    ("field a: Int = 1; -- «\u202e", "the character U+202E cannot stand in a rule text", None),
+    ('field a: Text = "«\x00";', "the character U+0000 cannot stand in a rule text", REMOVE_IT),
+    ('field a: Text = "«\x1b[2J";', "the character U+001B cannot stand in a rule text", REMOVE_IT),
+    ("field a: Int = 1; -- «\ud800", "the character U+D800 cannot stand in a rule text", REMOVE_IT),
+    ("field a: Int = 1; -- «\u202e", "the character U+202E cannot stand in a rule text", REMOVE_IT),
 ]
 
 
@@ -26,8 +28,7 @@ def told(expected: str) -> str:
     """The block that a text makes, given the block that is expected."""
     source = "\n".join(line for line in expected.split("\n") if not is_told(line)).replace("«", "")
     error = error_in(source)
-    lines = [marked(source, error), f"{error.code}: {error.message}"]
-    return "\n".join([*lines, f"hint: {error.hint}"] if error.hint else lines)
+    return f"{marked(source, error)}\n{error.code}: {error.message}\nhint: {error.hint}"
 
 
 def is_told(line: str) -> bool:
@@ -39,8 +40,16 @@ def test_an_error_has_its_code_place_and_hint(block: str) -> None:
     assert told(block) == block
 
 
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_hint_says_something_that_the_message_does_not(block: str) -> None:
+    message, hint = block.split("\n")[-2:]
+
+    assert re.fullmatch(r"hint: \S.*\S", hint)
+    assert hint.removeprefix("hint: ") not in message
+
+
 @pytest.mark.parametrize(("expected", "message", "hint"), INVISIBLE)
-def test_characters_that_cannot_be_seen_are_named(expected: str, message: str, hint: str | None) -> None:
+def test_characters_that_cannot_be_seen_are_named(expected: str, message: str, hint: str) -> None:
     source = expected.replace("«", "")
     error = error_in(source)
 
@@ -112,7 +121,8 @@ hint: one of them must not use the others""",
         """\
 RULE_TYPE_ERROR: the field is Int, but this is Bool (line 2, column 13)
     \tlet\tx = 1;\ttrue;
-    \t   \t      \t^^^^""",
+    \t   \t      \t^^^^
+hint: write a whole number, or toInt(…) of a value from a fact""",
     ),
 ]
 

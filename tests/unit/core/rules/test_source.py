@@ -11,6 +11,8 @@ from bpc_worker.core.rules.source import (
     place,
     quoted,
     render,
+    too_deep_a_stack,
+    unchecked,
 )
 
 SOURCE = "one\ntwo two\r\nthree"
@@ -39,15 +41,30 @@ def test_a_span_reaches_to_another() -> None:
     assert Span(1, 2).to(Span(5, 9)) == Span(1, 9)
 
 
-def test_an_error_without_hint_has_three_lines() -> None:
-    error = RuleError("RULE_TYPE_ERROR", "wrong", Span(4, 7))
+def test_an_error_is_printed_in_four_lines() -> None:
+    error = RuleError("RULE_TYPE_ERROR", "wrong", Span(4, 7), hint="mend it")
 
-    assert render(SOURCE, error) == "RULE_TYPE_ERROR: wrong (line 2, column 1)\n    two two\n    ^^^"
+    assert render(SOURCE, error).split("\n") == [
+        "RULE_TYPE_ERROR: wrong (line 2, column 1)",
+        "    two two",
+        "    ^^^",
+        "hint: mend it",
+    ]
+
+
+def test_an_error_without_a_hint_cannot_be_made() -> None:
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'hint'"):
+        RuleError("RULE_TYPE_ERROR", "wrong", Span(4, 7))  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("error", [unchecked("m"), too_deep_a_stack(), limit_exceeded("m", 7)])
+def test_errors_that_the_text_is_not_to_blame_for_have_a_hint(error: RuleError) -> None:
+    assert error.hint
 
 
 def test_of_a_long_line_the_part_around_the_place_is_shown() -> None:
     source = "a" * 500 + "HERE" + "b" * 500
-    lines = render(source, RuleError("X", "m", Span(500, 504))).split("\n")
+    lines = render(source, RuleError("X", "m", Span(500, 504), hint="h")).split("\n")
 
     assert lines[0] == "X: m (line 1, column 501)"
     assert lines[1] == "    " + "a" * 50 + "HERE" + "b" * 46
@@ -55,13 +72,13 @@ def test_of_a_long_line_the_part_around_the_place_is_shown() -> None:
 
 
 def test_an_underline_ends_where_the_shown_part_ends() -> None:
-    lines = render("a" * 500, RuleError("X", "m", Span(100, 500))).split("\n")
+    lines = render("a" * 500, RuleError("X", "m", Span(100, 500), hint="h")).split("\n")
 
     assert lines[2] == "    " + " " * 50 + "^" * 50
 
 
 def test_what_would_move_a_terminal_s_cursor_is_not_printed() -> None:
-    printed = render('field a = "\x1b[2J\u202e";', RuleError("X", "m", Span(0, 5)))
+    printed = render('field a = "\x1b[2J\u202e";', RuleError("X", "m", Span(0, 5), hint="h"))
 
     assert printed.split("\n")[1] == '    field a = "\ufffd[2J\ufffd";'
 
