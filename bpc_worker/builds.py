@@ -3,7 +3,7 @@
 Whoever takes one holds the build's row first, so that two jobs that end at the same moment see each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import NoReturn
 from uuid import UUID
@@ -42,17 +42,25 @@ async def hold(tx: Tx, build_id: UUID | None, tenant_id: UUID) -> Build | None:
     return one(rows, Build, "build")
 
 
-async def take_document(tx: Tx, build: Build, external_ref: str, document_version_id: UUID) -> None:
-    """The build has this version of that document from now on; a stopped one goes on."""
-    params = {"build_id": build.build_id, "tenant_id": build.tenant_id, "external_ref": external_ref}
-    rows = await tx.query("builds/take_document", params | {"document_version_id": document_version_id})
-    one(rows, _Taken, f"document {external_ref!r} in the build")
-    if build.state == "STOPPED" and not (await _progress(tx, build)).rejected:
-        await move(tx, build, "DOCUMENTS")
+async def take_document(tx: Tx, build: Build, external_ref: str, document_version_id: UUID) -> bool:
+    """The build has this version of that document from now on; False when it wants other bytes by now."""
+    params = _params(build) | {"external_ref": external_ref, "document_version_id": document_version_id}
+    if not waits_for(build, "DOCUMENTS"):
+        return False
+    if await tx.query("builds/take_document", params):
+        return True
+    one(await tx.query("builds/expects", params), _Expected, f"document {external_ref!r} in the build")
+    return False
 
 
-class _Taken(msgspec.Struct, frozen=True):
+class _Expected(msgspec.Struct, frozen=True):
     external_ref: str
+
+
+async def has_document(tx: Tx, build: Build, document_version_id: UUID) -> bool:
+    """Whether the build rests on it: a job that was about another version has nothing to say to it."""
+    params = _params(build) | {"document_version_id": document_version_id}
+    return bool(await tx.query("builds/has_document", params))
 
 
 async def documents_done(tx: Tx, build: Build) -> None:
@@ -82,29 +90,37 @@ async def _progress(tx: Tx, build: Build) -> _Progress:
     return progress
 
 
-def waits_for(build: Build, state: str) -> bool:
-    """A stopped build goes on where somebody mended it: a retried job, a replaced document."""
-    return build.state in {state, "STOPPED"}
+def waits_for(
+    build: Build, state: str, *, snapshot_id: UUID | None = None, passport_version_id: UUID | None = None
+) -> bool:
+    """Whether this very step comes next. A build that was stopped there goes on when somebody mended it."""
+    return (
+        build.state in {state, "STOPPED"}
+        and snapshot_id in {None, build.snapshot_id}
+        and passport_version_id in {None, build.passport_version_id}
+    )
 
 
 async def stop_rejected(tx: Tx, build: Build | None) -> None:
     """Stop it with all that is wrong with its documents."""
-    if build is not None:
+    if build is not None and waits_for(build, "DOCUMENTS"):
         await tx.query("builds/stop_rejected", _params(build))
 
 
-async def stop(tx: Tx, build: Build | None, errors: Sequence[object]) -> None:
+async def stop(tx: Tx, build: Build, errors: Sequence[object]) -> None:
     """Nothing more happens to it until somebody mends what is listed."""
-    if build is not None:
-        await tx.query("builds/stop", _params(build) | {"errors": msgspec.json.encode(errors).decode()})
+    await tx.query("builds/stop", _params(build) | {"errors": msgspec.json.encode(errors).decode()})
 
 
-async def give_up(ctx: Context, build_id: UUID | None, error: Permanent) -> NoReturn:
-    """The job fails for good, and its build, where it has one, stops with the same words."""
+async def give_up(
+    ctx: Context, build_id: UUID | None, error: Permanent, waited: Callable[[Build], bool]
+) -> NoReturn:
+    """The job fails for good, and its build stops with the same words, if it waited for this very step."""
 
     async def write(tx: Tx) -> None:
         build = await hold(tx, build_id, ctx.job.tenant_id)
-        await stop(tx, build, [{"where": error.code, "message": error.message}])
+        if build is not None and waited(build):
+            await stop(tx, build, [{"where": error.code, "message": error.message}])
 
     await ctx.reject(write, error)
 

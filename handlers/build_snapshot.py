@@ -38,7 +38,8 @@ async def handle(payload: BuildSnapshot, ctx: Context) -> None:
     try:
         sealed = _sealed(payload.snapshot_id, items)
     except SnapshotError as error:
-        await builds.give_up(ctx, payload.build_id, Permanent(Code.VALIDATION_ERROR, str(error)))
+        refused = Permanent(Code.VALIDATION_ERROR, str(error))
+        await builds.give_up(ctx, payload.build_id, refused, lambda build: _comes_next(build, payload))
     await ctx.complete(
         lambda tx: _close(tx, payload, ctx, sealed),
         result={"facts": len(sealed.facts), "snapshot_hash": sealed.snapshot_hash.hex()},
@@ -51,6 +52,10 @@ def _sealed(snapshot_id: UUID, items: list[Item]) -> SealedSnapshot:
     return seal(snapshot_id, [FactRef(item.fact_type, item.fact_key, item.payload_hash) for item in items])
 
 
+def _comes_next(build: builds.Build, payload: BuildSnapshot) -> bool:
+    return builds.waits_for(build, "SNAPSHOT", snapshot_id=payload.snapshot_id)
+
+
 async def _close(tx: Tx, payload: BuildSnapshot, ctx: Context, sealed: SealedSnapshot) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "snapshot_id": payload.snapshot_id}
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
@@ -60,7 +65,7 @@ async def _close(tx: Tx, payload: BuildSnapshot, ctx: Context, sealed: SealedSna
         await _write(tx, payload, ctx, _sealed(payload.snapshot_id, items))
     elif found.status == "SEALED" and found.snapshot_hash != sealed.snapshot_hash:
         raise Permanent(Code.SNAPSHOT_SEALED, "the snapshot is sealed with other facts")
-    if build is not None and build.snapshot_id == payload.snapshot_id and builds.waits_for(build, "SNAPSHOT"):
+    if build is not None and _comes_next(build, payload):
         await builds.move(tx, build, "COMPILE")
         await tx.enqueue(_compile(build, payload.snapshot_id))
 

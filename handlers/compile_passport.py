@@ -31,6 +31,8 @@ from bpc_worker.handler_api import (
 )
 from bpc_worker.rows import all_of, maybe, one
 
+_FIRST_YEAR, _LAST_YEAR = 1990, 2999  # before there was such a thing; a slip of the pen
+
 
 class CompilePassport(Payload, frozen=True):
     passport_id: UUID
@@ -43,6 +45,9 @@ class CompilePassport(Payload, frozen=True):
     def __post_init__(self) -> None:
         if self.issued_at is not None and self.issued_at.tzinfo is None:
             raise ValueError("issued_at has no time zone")
+        years = [moment.year for moment in (self.issued_at, self.law_date) if moment is not None]
+        if not all(_FIRST_YEAR <= year <= _LAST_YEAR for year in years):
+            raise ValueError(f"issued_at and law_date lie in the years {_FIRST_YEAR} to {_LAST_YEAR}")
 
 
 class Passport(msgspec.Struct, frozen=True):
@@ -168,7 +173,7 @@ async def handle(payload: CompilePassport, ctx: Context) -> None:
         request = await _request(payload, ctx)
         made = await ctx.child(COMPILE, request)
     except Permanent as error:
-        await builds.give_up(ctx, payload.build_id, error)
+        await builds.give_up(ctx, payload.build_id, error, lambda build: _comes_next(build, payload))
     await ctx.complete(
         lambda tx: _write(tx, payload, ctx, request, made),
         result={
@@ -245,15 +250,20 @@ def _version_id(who: Who, snapshot_id: UUID) -> UUID:
     )
 
 
+def _comes_next(build: builds.Build, payload: CompilePassport) -> bool:
+    return builds.waits_for(build, "COMPILE", snapshot_id=payload.snapshot_id)
+
+
 async def _write(tx: Tx, payload: CompilePassport, ctx: Context, request: Request, made: Response) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
+    if build is not None and not _comes_next(build, payload):
+        return  # it went on without this job: what would be compiled here is out of date
     params = _columns(payload, request, made)
     if await tx.query("passports/add_version", params):
         await _tell(tx, ctx, payload, made)
     else:
         await _check_same(tx, params)
-    if build is not None and build.snapshot_id == payload.snapshot_id and builds.waits_for(build, "COMPILE"):
-        await builds.move(tx, build, "SIGN", passport_version_id=made.passport_version_id)
+    await builds.move(tx, build, "SIGN", passport_version_id=made.passport_version_id)
     await tx.enqueue(
         NewJob(
             type="SIGN_PASSPORT",

@@ -62,7 +62,7 @@ async def handle(payload: GenerateQr, ctx: Context) -> None:
     try:
         png = b"" if version.qr_payload is not None else (await ctx.child(DRAW, Request(text))).png
     except Permanent as error:
-        await builds.give_up(ctx, payload.build_id, error)
+        await builds.give_up(ctx, payload.build_id, error, lambda build: _comes_next(build, payload))
     await ctx.complete(lambda tx: _write(tx, payload, ctx, version, text, png))
 
 
@@ -84,9 +84,12 @@ async def _write(tx: Tx, payload: GenerateQr, ctx: Context, version: Version, te
             },
         )
         await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
-    ours = build is not None and build.passport_version_id == payload.passport_version_id
-    if build is not None and ours and builds.waits_for(build, "QR"):
+    if build is not None and _comes_next(build, payload):
         await builds.move(tx, build, "DONE")
+
+
+def _comes_next(build: builds.Build, payload: GenerateQr) -> bool:
+    return builds.waits_for(build, "QR", passport_version_id=payload.passport_version_id)
 
 
 SPEC = HandlerSpec(job_type="GENERATE_QR", payload=GenerateQr, handle=handle, child_tasks=(DRAW,))

@@ -1,6 +1,7 @@
 """INGEST_DOCUMENT: a supplier's file becomes an immutable document version."""
 
 import asyncio
+import errno
 import os
 import stat
 from base64 import b64decode
@@ -48,46 +49,58 @@ class IngestDocument(Payload, frozen=True):
 
 class Known(msgspec.Struct, frozen=True):
     document_version_id: UUID
-    kind: str
     external_ref: str
     status: str
     errors: list[object] | None
 
 
 async def handle(payload: IngestDocument, ctx: Context) -> None:
-    content = await asyncio.to_thread(_content, payload, ctx.policy)
-    params: dict[str, object] = {"tenant_id": ctx.job.tenant_id, "sha256": sha256(content)}
+    try:
+        content = await asyncio.to_thread(_content, payload, ctx.policy)
+    except Permanent as error:
+        await builds.give_up(ctx, payload.build_id, error, lambda build: builds.waits_for(build, "DOCUMENTS"))
+    params: dict[str, object] = {
+        "tenant_id": ctx.job.tenant_id,
+        "sha256": sha256(content),
+        "kind": payload.kind,
+        "mime_type": payload.mime_type,
+        "number_format": payload.number_format,
+    }
     async with ctx.reading() as reading:
         known = maybe(await reading.query("documents/known", params), Known)
-    if known is not None:
-        await _refuse_what_was_refused(payload, known, ctx)
+    if known is not None and known.status == "REJECTED":
+        await _refuse(payload, known, ctx)
+    await ctx.complete(
+        lambda tx: _write(tx, payload, ctx, content, params),
+        result={"sha256": sha256(content).hex(), "bytes": len(content)},
+    )
 
-    async def write(tx: Tx) -> None:
-        build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-        version = await _keep(tx, payload, content, params)
-        if build is not None:
-            await builds.take_document(tx, build, payload.external_ref, version.document_version_id)
+
+async def _write(
+    tx: Tx, payload: IngestDocument, ctx: Context, content: bytes, params: dict[str, object]
+) -> None:
+    build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
+    version = await _keep(tx, payload, content, params)
+    if build is None:
         if version.status != "VALIDATED":
-            await tx.enqueue(_parse(payload, version))
-        elif build is not None:
+            await tx.enqueue(_parse(payload, ctx, version))
+    elif await builds.take_document(tx, build, payload.external_ref, version.document_version_id):
+        if version.status == "VALIDATED":
             await builds.documents_done(tx, build)
+        else:
+            await tx.enqueue(_parse(payload, ctx, version))
 
-    await ctx.complete(write, result={"sha256": sha256(content).hex(), "bytes": len(content)})
 
-
-async def _refuse_what_was_refused(payload: IngestDocument, known: Known, ctx: Context) -> None:
+async def _refuse(payload: IngestDocument, known: Known, ctx: Context) -> None:
     """The same bytes are the same version, so what was found out about them still holds."""
-    if known.kind != payload.kind:
-        said = f"the same bytes came before as {known.kind} {known.external_ref!r}"
-        raise Permanent(Code.VALIDATION_ERROR, f"{said}; a file has one kind")
-    if known.status != "REJECTED":
-        return
 
     async def write(tx: Tx) -> None:
         build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-        if build is not None:
-            await builds.take_document(tx, build, payload.external_ref, known.document_version_id)
-        await builds.stop_rejected(tx, build)
+        taken = build is not None and await builds.take_document(
+            tx, build, payload.external_ref, known.document_version_id
+        )
+        if taken:
+            await builds.stop_rejected(tx, build)
 
     message = f"{payload.external_ref}: the same bytes were rejected before; send a corrected file"
     await ctx.reject(write, Permanent(Code.VALIDATION_ERROR, message, detail={"errors": known.errors}))
@@ -95,22 +108,24 @@ async def _refuse_what_was_refused(payload: IngestDocument, known: Known, ctx: C
 
 async def _keep(tx: Tx, payload: IngestDocument, content: bytes, params: dict[str, object]) -> Known:
     """The version with these bytes, whoever was first to bring them."""
-    document = params | {"kind": payload.kind, "external_ref": payload.external_ref}
     rows = await tx.query("documents/known", params)
     if not rows:
+        document = params | {"external_ref": payload.external_ref}
         await tx.query("documents/add", document)
-        version = {"mime_type": payload.mime_type, "number_format": payload.number_format, "content": content}
-        await tx.query("documents/add_version", document | version)
+        await tx.query("documents/add_version", document | {"content": content})
         rows = await tx.query("documents/known", params)
     return one(rows, Known, "document version")
 
 
-def _parse(payload: IngestDocument, version: Known) -> NewJob:
-    build = None if payload.build_id is None else str(payload.build_id)
+def _parse(payload: IngestDocument, ctx: Context, version: Known) -> NewJob:
+    """One for each time it was brought: an earlier one may have been cancelled."""
     return NewJob(
         type="PARSE_FACTS",
-        payload={"document_version_id": str(version.document_version_id), "build_id": build},
-        idempotency_key=f"{version.document_version_id} {build or ''}".strip(),
+        payload={
+            "document_version_id": str(version.document_version_id),
+            "build_id": None if payload.build_id is None else str(payload.build_id),
+        },
+        idempotency_key=f"after {ctx.job.job_id}",
     )
 
 
@@ -128,27 +143,40 @@ def _content(payload: IngestDocument, policy: Policy) -> bytes:
 def _file(path: Path, policy: Policy) -> bytes:
     """A regular file inside an allowed folder, wherever its links lead; read only after its size is known."""
     try:
-        real = path.resolve(strict=True)
-        if not any(real.is_relative_to(folder.resolve()) for folder in policy.ingest_folders):
-            raise Permanent(
-                Code.FORBIDDEN,
-                f"{path} is not inside an allowed folder; name its folder in ingest.folders",
-            )
-        number = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(number, "rb") as file:
+            # Of what was opened, not of the name: a folder on the way may become a link at any moment.
+            real = Path(f"/proc/self/fd/{number}").readlink()
+            if not any(real.is_relative_to(folder.resolve()) for folder in policy.ingest_folders):
+                raise _not_allowed(path)
             found = os.fstat(number)
             if not stat.S_ISREG(found.st_mode):
                 raise Permanent(Code.VALIDATION_ERROR, f"{path} is not a regular file")
             _check_size(found.st_size, policy)
             content = file.read(policy.document_bytes + 1)
-    except FileNotFoundError as error:
-        raise Permanent(Code.NOT_FOUND, f"{path} is not there") from error
-    except (ValueError, RuntimeError) as error:  # a NUL in the name, a loop of links
+    except ValueError as error:  # a NUL in the name
         raise Permanent(Code.VALIDATION_ERROR, f"path: {error}") from error
     except OSError as error:
-        raise Retryable(Code.INTERNAL_ERROR, f"{path}: {error.strerror}") from error
+        raise _cannot_be_read(path, error, policy) from error
     _check_size(len(content), policy)
     return content
+
+
+def _not_allowed(path: Path) -> Permanent:
+    hint = "name its folder in ingest.folders"
+    return Permanent(Code.FORBIDDEN, f"{path} is not inside an allowed folder; {hint}")
+
+
+def _cannot_be_read(path: Path, error: OSError, policy: Policy) -> Permanent | Retryable:
+    """Outside the allowed folders, whether something is there is nobody's business."""
+    written = Path(os.path.normpath(path))
+    if not any(written.is_relative_to(folder) for folder in policy.ingest_folders):
+        return _not_allowed(path)
+    if error.errno == errno.ENOENT:
+        return Permanent(Code.NOT_FOUND, f"{path} is not there")
+    if error.errno in {errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO}:
+        return Permanent(Code.VALIDATION_ERROR, f"{path}: {error.strerror}")
+    return Retryable(Code.INTERNAL_ERROR, f"{path}: {error.strerror}")
 
 
 def _check_size(size: int, policy: Policy) -> None:

@@ -105,7 +105,7 @@ async def handle(payload: ParseFacts, ctx: Context) -> None:
 
 async def _go_on(tx: Tx, payload: ParseFacts, ctx: Context) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-    if build is not None:
+    if build is not None and await builds.has_document(tx, build, payload.document_version_id):
         await builds.documents_done(tx, build)
 
 
@@ -126,7 +126,7 @@ async def _accept(
         sources = {"document_version_id": document.document_version_id, "pointers": pointers}
         await tx.query("facts/add_sources", columns | sources)
         await _tell(tx, ctx, document, "DOCUMENT_VALIDATED", {"facts": len(facts)})
-    if build is not None:
+    if build is not None and await builds.has_document(tx, build, payload.document_version_id):
         await builds.documents_done(tx, build)
 
 
@@ -137,7 +137,8 @@ async def _reject(
         build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
         if await _judged(tx, ctx, document, "REJECTED", mistakes):
             await _tell(tx, ctx, document, "DOCUMENT_REJECTED", {"errors": len(mistakes)})
-        await builds.stop_rejected(tx, build)
+        if build is not None and await builds.has_document(tx, build, payload.document_version_id):
+            await builds.stop_rejected(tx, build)
 
     noun = "mistake" if len(mistakes) == 1 else "mistakes"
     error = Permanent(

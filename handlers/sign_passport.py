@@ -7,7 +7,17 @@ import msgspec
 from bpc_worker import builds
 from bpc_worker.core import signing
 from bpc_worker.evidence import Happened, record
-from bpc_worker.handler_api import Code, Context, HandlerSpec, NewJob, Payload, Permanent, Priority, Tx
+from bpc_worker.handler_api import (
+    Code,
+    Context,
+    HandlerSpec,
+    NewJob,
+    Payload,
+    Permanent,
+    Priority,
+    Retryable,
+    Tx,
+)
 from bpc_worker.rows import all_of, one
 
 
@@ -42,7 +52,7 @@ async def handle(payload: SignPassport, ctx: Context) -> None:
     try:
         signature = _signature(version, keys, ctx.signer)
     except Permanent as error:
-        await builds.give_up(ctx, payload.build_id, error)
+        await builds.give_up(ctx, payload.build_id, error, lambda build: _comes_next(build, payload))
     await ctx.complete(lambda tx: _sign(tx, payload, ctx, version, signature))
 
 
@@ -55,6 +65,10 @@ def _signature(version: Version, keys: list[Key], signer: signing.Signer) -> byt
             signer, registry, version.receipt_hash, key_id=version.signing_key_id
         )
     except signing.SignatureError as error:
+        if error.fault is signing.Fault.OTHER_KEY and signer.key_id != version.signing_key_id:
+            raise Retryable(
+                Code.SIGNING_KEY_MISSING, f"{error.message}; another worker may have it"
+            ) from error
         missing = {signing.Fault.UNKNOWN_KEY, signing.Fault.OTHER_KEY, signing.Fault.NOT_ACTIVE}
         code = Code.SIGNING_KEY_MISSING if error.fault in missing else Code.SIGNATURE_INVALID
         raise Permanent(code, error.message) from error
@@ -90,8 +104,7 @@ async def _go_on(tx: Tx, payload: SignPassport, ctx: Context) -> None:
 
 
 async def _then(tx: Tx, payload: SignPassport, build: builds.Build | None) -> None:
-    ours = build is not None and build.passport_version_id == payload.passport_version_id
-    if build is not None and ours and builds.waits_for(build, "SIGN"):
+    if build is not None and _comes_next(build, payload):
         await builds.move(tx, build, "QR")
     await tx.enqueue(
         NewJob(
@@ -103,6 +116,10 @@ async def _then(tx: Tx, payload: SignPassport, build: builds.Build | None) -> No
             idempotency_key=f"{payload.passport_version_id} {payload.build_id or ''}".strip(),
         )
     )
+
+
+def _comes_next(build: builds.Build, payload: SignPassport) -> bool:
+    return builds.waits_for(build, "SIGN", passport_version_id=payload.passport_version_id)
 
 
 SPEC = HandlerSpec(job_type="SIGN_PASSPORT", payload=SignPassport, handle=handle, priority=Priority.HIGH)

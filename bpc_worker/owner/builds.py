@@ -1,9 +1,8 @@
 """Passport builds: a folder of documents and a passport.yaml become a signed passport."""
 
 import asyncio
-import stat
 from base64 import b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -14,20 +13,23 @@ import msgspec
 import yaml
 
 from bpc_worker import builds
+from bpc_worker.adapters.bounded_files import read_regular
 from bpc_worker.core.hashing import sha256
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob
+from bpc_worker.owner.again import again as run_again
 from bpc_worker.owner.products import ensure_passport, ensure_product
 from bpc_worker.owner.rules import RulesVersion, published_rules
 from bpc_worker.owner.session import Owner
-from bpc_worker.rows import maybe, one
+from bpc_worker.rows import all_of, maybe, one
 
 RECIPE = "passport.yaml"
 
 _LOOK_SECONDS = 0.2
 _ENDED = frozenset({"DONE", "STOPPED"})
 _MAX_RECIPE_BYTES = 65_536
+_MOST_DOCUMENTS = 100
 
 
 class ProductEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,32 +84,46 @@ class BuildState(msgspec.Struct, frozen=True):
 def read_folder(folder: Path, *, document_bytes: int) -> Folder:
     """Everything the folder says, with all that is wrong with it at once."""
     recipe = _recipe(folder / RECIPE)
-    problems: list[str] = []
-    documents: list[Document] = []
     names = [entry.file for entry in recipe.documents]
-    problems += [
+    problems = [
         f"{name} is listed twice" for name in sorted({name for name in names if names.count(name) > 1})
     ]
-    for entry in recipe.documents:
+    if len(names) > _MOST_DOCUMENTS:
+        problems.append(f"{len(names)} documents are listed, {_MOST_DOCUMENTS} at most")
+    if not names:
+        problems.append("no documents are listed")
+    documents: list[Document] = []
+    for entry in () if problems else recipe.documents:
         try:
             documents.append(
                 Document(entry, _content(folder, entry.file, document_bytes), folder / entry.file)
             )
         except ValueError as error:
             problems.append(f"{entry.file}: {error}")
-    if not documents and not problems:
-        problems.append("no documents are listed")
     if problems:
         raise Permanent(Code.VALIDATION_ERROR, f"{folder}: " + "; ".join(problems))
     return Folder(recipe, tuple(documents))
 
 
+class _PlainLoader(yaml.SafeLoader):
+    """Without aliases, which make little text large, and without keys that stand there twice."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not allowed here")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:  # noqa: FBT001, FBT002 - PyYAML's own
+        keys = [key.value for key, _ in node.value]
+        if len(set(map(str, keys))) != len(keys):
+            raise yaml.YAMLError(f"a key stands twice in line {node.start_mark.line + 1}")
+        return super().construct_mapping(node, deep)
+
+
 def _recipe(path: Path) -> Recipe:
     try:
-        text = path.read_bytes()[: _MAX_RECIPE_BYTES + 1]
-        if len(text) > _MAX_RECIPE_BYTES:
-            raise Permanent(Code.PAYLOAD_TOO_LARGE, f"{path}: more than {_MAX_RECIPE_BYTES} bytes")
-        return msgspec.convert(yaml.safe_load(text), Recipe)
+        text = read_regular(path, _MAX_RECIPE_BYTES)
+        return msgspec.convert(yaml.load(text, _PlainLoader), Recipe)  # noqa: S506 - a SafeLoader
     except OSError as error:
         raise Permanent(Code.NOT_FOUND, f"{path}: {error.strerror}; it says which file is what") from error
     except (yaml.YAMLError, msgspec.ValidationError, RecursionError, ValueError) as error:
@@ -117,14 +133,8 @@ def _recipe(path: Path) -> Recipe:
 def _content(folder: Path, name: str, limit: int) -> bytes:
     if "/" in name or "\0" in name or name in {"", ".", ".."}:
         raise ValueError("a document lies beside passport.yaml")
-    path = folder / name
     try:
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError("not a regular file")
-        if found.st_size > limit:
-            raise ValueError(f"{found.st_size} bytes, the limit is {limit}")
-        return path.read_bytes()
+        return read_regular(folder / name, limit)
     except OSError as error:
         raise ValueError(error.strerror or str(error)) from error
 
@@ -134,36 +144,53 @@ async def start_build(owner: Owner, folder: Folder, *, again: bool = False) -> B
 
     With `again`, a new version is made from the same inputs.
     """
+    return await run_again(lambda: _start(owner, folder, again=again))
+
+
+async def _start(owner: Owner, folder: Folder, *, again: bool) -> BuildState:
+    recipe = folder.recipe
     async with owner.transaction() as tx:
-        rules = await published_rules(owner, tx, folder.recipe.rules)
+        battery = {"identifier": recipe.product.identifier, "serial": recipe.passport}
+        await tx.query("builds/lock_battery", battery | {"tenant_id": owner.tenant_id})
+        rules = await published_rules(owner, tx, recipe.rules)
         known = await _known(owner, tx, folder, rules)
-        if known is None or (known.state == "DONE" and (again or known.differs(folder))):
+        if known is None or again or known.is_past(folder):
             build_id = await _new(owner, tx, folder, rules)
-            await _send(owner, tx, build_id, folder.documents)
-            return await _state(owner, tx, build_id)
-        if known.state == "STOPPED":
+            await _send(owner, tx, build_id, folder.documents, sent=1)
+        else:
+            build_id = known.build_id
             await _go_on(owner, tx, known, folder)
-        elif known.state != "DONE":
-            await _send(
-                owner, tx, known.build_id, folder.documents
-            )  # those that were sent are not sent again
-        return await _state(owner, tx, known.build_id)
+        return await _state(owner, tx, build_id)
+
+
+class _KnownDocument(msgspec.Struct, frozen=True):
+    file: str
+    kind: str
+    mime_type: str
+    number_format: str | None
+    sha256: str
+    status: str
+
+    def is_as_in(self, document: Document) -> bool:
+        entry = document.entry
+        said = (entry.file, entry.kind, entry.mime_type, entry.number_format, document.sha256.hex())
+        return said == (self.file, self.kind, self.mime_type, self.number_format, self.sha256)
 
 
 class _Known(msgspec.Struct, frozen=True):
     build_id: UUID
     state: str
-    files: list[str]
-    hashes: list[bytes | None]
-    statuses: list[str]
-
-    def differs(self, folder: Folder) -> bool:
-        return bool(self.changed(folder)) or set(self.files) != {each.entry.file for each in folder.documents}
+    documents: list[_KnownDocument]
+    alive: bool  # a job of it is queued or running
 
     def changed(self, folder: Folder) -> list[Document]:
-        """The documents whose bytes are not those that the build has."""
-        has = dict(zip(self.files, self.hashes, strict=True))
-        return [each for each in folder.documents if has.get(each.entry.file) != each.sha256]
+        """The documents that are not what the build wants."""
+        has = {each.file: each for each in self.documents}
+        return [each for each in folder.documents if not has[each.entry.file].is_as_in(each)]
+
+    def is_past(self, folder: Folder) -> bool:
+        """What is compiled, or done, is not changed any more: other documents are another build."""
+        return self.state not in {"DOCUMENTS", "STOPPED"} and bool(self.changed(folder))
 
 
 async def _known(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> _Known | None:
@@ -178,23 +205,57 @@ async def _known(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> _
     }
     found = maybe(await tx.query("builds/find_known", params), _Known)
     files = {document.entry.file for document in folder.documents}
-    return found if found is not None and set(found.files) == files else None
+    return found if found is not None and {each.file for each in found.documents} == files else None
 
 
 async def _go_on(owner: Owner, tx: Tx, known: _Known, folder: Folder) -> None:
-    """With the documents that were replaced; without any, from the facts, unless one is rejected."""
+    """With what was replaced; else, where nothing moves any more, with what is unread, or from the facts."""
     build = await builds.hold(tx, known.build_id, owner.tenant_id)
+    if build is None or build.state == "DONE":
+        return
     changed = known.changed(folder)
-    if build is not None and changed:
-        await builds.move(tx, build, "DOCUMENTS")
-        await _send(owner, tx, known.build_id, tuple(changed))
-    elif build is not None and "REJECTED" not in known.statuses:
-        await builds.documents_done(tx, build)
+    stuck = build.state == "STOPPED" or not known.alive
+    rejected = [each for each in known.documents if each.status == "REJECTED"]
+    if not changed and (not stuck or rejected):
+        return
+    waiting = {each.file for each in known.documents if each.status in {"WAITING", "UPLOADED"}}
+    resent = changed or [each for each in folder.documents if each.entry.file in waiting]
+    await builds.move(tx, build, "DOCUMENTS")
+    if resent:
+        await _resend(owner, tx, known.build_id, resent)
+    else:
+        await builds.documents_done(tx, msgspec.structs.replace(build, state="DOCUMENTS"))
 
 
-async def _send(owner: Owner, tx: Tx, build_id: UUID, documents: tuple[Document, ...]) -> None:
+class _Sent(msgspec.Struct, frozen=True):
+    external_ref: str
+    sent: int
+
+
+async def _resend(owner: Owner, tx: Tx, build_id: UUID, documents: Sequence[Document]) -> None:
+    """Under a new count, so that no earlier job stands in the way of the new one."""
+    params = {"tenant_id": owner.tenant_id, "build_id": build_id} | _columns(documents)
+    counts = {
+        each.external_ref: each.sent
+        for each in all_of(await tx.query("builds/want_documents", params), _Sent)
+    }
     for document in documents:
-        await tx.enqueue(_ingest(owner, build_id, document))
+        await _send(owner, tx, build_id, [document], sent=counts[document.entry.file])
+
+
+async def _send(owner: Owner, tx: Tx, build_id: UUID, documents: Sequence[Document], *, sent: int) -> None:
+    for document in documents:
+        await tx.enqueue(_ingest(owner, build_id, document, sent))
+
+
+def _columns(documents: Sequence[Document]) -> dict[str, object]:
+    return {
+        "files": [each.entry.file for each in documents],
+        "kinds": [each.entry.kind for each in documents],
+        "mime_types": [each.entry.mime_type for each in documents],
+        "number_formats": [each.entry.number_format for each in documents],
+        "hashes": [each.sha256 for each in documents],
+    }
 
 
 async def _new(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> UUID:
@@ -207,11 +268,10 @@ async def _new(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> UUI
         "passport_id": passport.passport_id,
         "rule_package_version_id": rules.rule_package_version_id,
         "law_date": recipe.law_date,
-        "files": [document.entry.file for document in folder.documents],
-        "kinds": [document.entry.kind for document in folder.documents],
     }
     made = one(await tx.query("builds/add", params), _Added, "build")
-    await tx.query("builds/add_documents", params | {"build_id": made.build_id})
+    build: dict[str, object] = {"tenant_id": owner.tenant_id, "build_id": made.build_id}
+    await tx.query("builds/add_documents", build | _columns(folder.documents))
     return made.build_id
 
 
@@ -219,7 +279,7 @@ class _Added(msgspec.Struct, frozen=True):
     build_id: UUID
 
 
-def _ingest(owner: Owner, build_id: UUID, document: Document) -> NewJob:
+def _ingest(owner: Owner, build_id: UUID, document: Document, sent: int) -> NewJob:
     """By path where a worker may read it there, else with its content."""
     entry = document.entry
     real = document.path.resolve()
@@ -235,7 +295,7 @@ def _ingest(owner: Owner, build_id: UUID, document: Document) -> NewJob:
             "build_id": str(build_id),
         }
         | content,
-        idempotency_key=f"{build_id} {entry.file} {document.sha256.hex()}",
+        idempotency_key=f"{build_id} {entry.file} {sent}",
         correlation_id=str(build_id),
     )
 

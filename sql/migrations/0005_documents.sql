@@ -12,22 +12,25 @@ CREATE TABLE documents (
   UNIQUE (tenant_id, document_id)
 );
 
+-- Bytes and what the sender says about them: a number means something else when its notation is corrected.
 CREATE TABLE document_versions (
   document_version_id uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
   tenant_id           uuid NOT NULL,
   document_id         uuid NOT NULL,
   sha256              bytea NOT NULL CHECK (octet_length(sha256) = 32),
+  kind                text NOT NULL,
   mime_type           text NOT NULL CHECK (length(mime_type) BETWEEN 1 AND 200),
   number_format       text,
   content             bytea NOT NULL,
   status              text NOT NULL DEFAULT 'UPLOADED' CHECK (status IN ('UPLOADED', 'VALIDATED', 'REJECTED')),
   errors              jsonb,
   created_at          timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (tenant_id, sha256),
   UNIQUE (tenant_id, document_version_id),
   FOREIGN KEY (tenant_id, document_id) REFERENCES documents (tenant_id, document_id),
   CONSTRAINT document_versions_rejected_has_errors CHECK ((status = 'REJECTED') = (errors IS NOT NULL))
 );
+CREATE UNIQUE INDEX document_versions_same
+  ON document_versions (tenant_id, sha256, kind, mime_type, coalesce(number_format, ''));
 CREATE INDEX document_versions_document ON document_versions (document_id);
 
 CREATE TABLE facts (
@@ -110,7 +113,8 @@ REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION bpc_guard_sna
 CREATE TRIGGER documents_stay BEFORE UPDATE OR DELETE ON documents
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a document keeps its name and its kind');
 CREATE TRIGGER document_versions_keep_content
-BEFORE UPDATE OF document_version_id, tenant_id, document_id, sha256, mime_type, number_format, content, created_at
+BEFORE UPDATE OF document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, content,
+  created_at
 ON document_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was sent never changes: send a new version');
 CREATE TRIGGER document_versions_status BEFORE UPDATE OF status, errors ON document_versions
@@ -146,7 +150,7 @@ END
 $$;
 GRANT INSERT ON documents, facts, fact_sources, snapshot_items TO bpc_worker, bpc_app;
 -- Not the status: everything begins at its beginning.
-GRANT INSERT (document_version_id, tenant_id, document_id, sha256, mime_type, number_format, content)
+GRANT INSERT (document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, content)
   ON document_versions TO bpc_worker, bpc_app;
 GRANT INSERT (snapshot_id, tenant_id) ON data_snapshots TO bpc_worker, bpc_app;
 GRANT UPDATE (status, errors) ON document_versions TO bpc_worker;

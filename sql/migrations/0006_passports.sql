@@ -145,12 +145,17 @@ CREATE TABLE passport_builds (
 CREATE INDEX passport_builds_passport ON passport_builds (passport_id, created_at);
 CREATE INDEX passport_builds_snapshot ON passport_builds (snapshot_id);
 
--- The documents a build expects, each by the name of its file.
+-- The documents a build expects, each by the name of its file, the bytes wanted and what is said about them. What
+-- comes late, after the folder has changed, is not wanted any more. `sent` counts how often they were sent.
 CREATE TABLE passport_build_documents (
   tenant_id           uuid NOT NULL,
   build_id            uuid NOT NULL,
   external_ref        text NOT NULL,
   kind                text NOT NULL,
+  mime_type           text NOT NULL,
+  number_format       text,
+  sha256              bytea NOT NULL CHECK (octet_length(sha256) = 32),
+  sent                integer NOT NULL DEFAULT 1,
   document_version_id uuid,
   PRIMARY KEY (build_id, external_ref),
   FOREIGN KEY (tenant_id, build_id) REFERENCES passport_builds (tenant_id, build_id),
@@ -302,3 +307,4 @@ GRANT INSERT (rule_package_version_id, tenant_id, rule_package_id, version, dsl,
 GRANT INSERT (tenant_id, key_id, public_key) ON signing_keys TO bpc_app;
 GRANT UPDATE (status) ON rule_package_versions, passport_versions, signing_keys TO bpc_app;
 GRANT UPDATE (state, snapshot_id, passport_version_id, errors, finished_at) ON passport_builds TO bpc_app;
+GRANT UPDATE (kind, mime_type, number_format, sha256, sent, document_version_id) ON passport_build_documents TO bpc_app;

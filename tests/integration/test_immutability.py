@@ -34,7 +34,14 @@ ROLES = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader", "bpc_producer")
 # What moves on while work goes on. Everything else, of every table, is refused once it has its last state.
 MOVES = {
     "passport_builds": {"state", "snapshot_id", "passport_version_id", "errors", "finished_at"},
-    "passport_build_documents": {"document_version_id"},
+    "passport_build_documents": {
+        "kind",
+        "mime_type",
+        "number_format",
+        "sha256",
+        "sent",
+        "document_version_id",
+    },
 }
 # What no trigger guards, because nobody but the owner of the tables has a grant on it.
 OWNERS = {
@@ -45,7 +52,7 @@ OWNERS = {
         "build_id", "tenant_id", "battery_product_id", "passport_id", "rule_package_version_id", "law_date",
         "created_at",
     },
-    "passport_build_documents": {"tenant_id", "build_id", "external_ref", "kind"},
+    "passport_build_documents": {"tenant_id", "build_id", "external_ref"},
 }  # fmt: skip
 
 CHANGED = {

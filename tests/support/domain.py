@@ -40,6 +40,7 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         "document_version_id",
         document_id=document_id,
         sha256=sha256(b"content"),
+        kind="BOM",
         mime_type="text/csv",
         content=b"content",
         status="VALIDATED",
@@ -109,6 +110,8 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         build_id=build_id,
         external_ref="bom.csv",
         kind="BOM",
+        mime_type="text/csv",
+        sha256=sha256(b"content"),
         document_version_id=document_version_id,
     )
     chain = uuid4()

@@ -4,6 +4,7 @@ import json
 from datetime import date
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from bpc_worker import builds
@@ -91,23 +92,35 @@ async def test_a_rejected_document_among_them_stops_the_build() -> None:
     assert tx.queued == []
 
 
-async def test_a_stopped_build_goes_on_when_its_documents_are_mended() -> None:
+@pytest.mark.parametrize("state", ["DOCUMENTS", "STOPPED"])
+async def test_a_document_that_is_wanted_is_taken(state: str) -> None:
     tx = documents()
-    await builds.take_document(tx, a_build("STOPPED"), "bom.csv", an_id(7))
 
-    assert tx.params("builds/take_document") == IDS | {
-        "external_ref": "bom.csv",
-        "document_version_id": an_id(7),
-    }
-    assert tx.params("builds/move")["state"] == "DOCUMENTS"
+    assert await builds.take_document(tx, a_build(state), "bom.csv", an_id(7))
+    wanted = {"external_ref": "bom.csv", "document_version_id": an_id(7)}
+    assert tx.params("builds/take_document") == IDS | wanted
 
 
-@pytest.mark.parametrize(("state", "rejected"), [("DOCUMENTS", 0), ("STOPPED", 1)])
-async def test_other_builds_stay_where_they_are(state: str, rejected: int) -> None:
-    tx = documents(rejected=rejected)
-    await builds.take_document(tx, a_build(state), "bom.csv", an_id(7))
+async def test_a_document_is_not_taken_when_other_bytes_are_wanted() -> None:
+    tx = FakeTx({"builds/expects": [{"external_ref": "bom.csv"}]})
 
-    assert "builds/move" not in tx.names
+    assert not await builds.take_document(tx, a_build(), "bom.csv", an_id(7))
+
+
+@pytest.mark.parametrize("state", ["SNAPSHOT", "COMPILE", "SIGN", "QR", "DONE"])
+async def test_what_comes_after_the_documents_were_closed_is_not_taken(state: str) -> None:
+    tx = documents()
+
+    assert not await builds.take_document(tx, a_build(state), "bom.csv", an_id(7))
+    assert tx.asked == []
+
+
+@pytest.mark.parametrize("state", ["SNAPSHOT", "DONE"])
+async def test_a_rejection_that_comes_late_stops_nothing(state: str) -> None:
+    tx = documents(rejected=1)
+    await builds.stop_rejected(tx, a_build(state))
+
+    assert tx.asked == []
 
 
 async def test_a_document_that_the_build_does_not_expect_is_refused() -> None:
@@ -127,7 +140,6 @@ async def test_stopping_keeps_the_reasons() -> None:
 async def test_no_build_is_neither_moved_nor_stopped() -> None:
     tx = FakeTx()
     await builds.move(tx, None, "DONE")
-    await builds.stop(tx, None, [])
     await builds.stop_rejected(tx, None)
 
     assert tx.asked == []
@@ -146,3 +158,11 @@ async def test_moving_names_what_was_made() -> None:
 )
 def test_a_stopped_build_waits_for_every_step(state: str, *, waits: bool) -> None:
     assert builds.waits_for(a_build(state), "SIGN") is waits
+
+
+def test_a_build_waits_for_the_step_of_its_own_snapshot_and_version() -> None:
+    build = msgspec.structs.replace(a_build("SIGN"), snapshot_id=SNAPSHOT, passport_version_id=VERSION)
+
+    assert builds.waits_for(build, "SIGN", snapshot_id=SNAPSHOT, passport_version_id=VERSION)
+    assert not builds.waits_for(build, "SIGN", snapshot_id=an_id(8))
+    assert not builds.waits_for(build, "SIGN", passport_version_id=an_id(8))

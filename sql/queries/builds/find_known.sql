@@ -1,8 +1,11 @@
--- The newest build of this battery with these rules, and the bytes that each of its files has by now.
+-- The newest build of this battery with these rules, what each of its files is, and whether a job of it is left.
 SELECT b.build_id, b.state,
-       array_agg(d.external_ref ORDER BY d.external_ref) AS files,
-       array_agg(v.sha256 ORDER BY d.external_ref) AS hashes,
-       array_agg(coalesce(v.status, 'WAITING') ORDER BY d.external_ref) AS statuses
+       jsonb_agg(jsonb_build_object(
+         'file', d.external_ref, 'kind', d.kind, 'mime_type', d.mime_type, 'number_format', d.number_format,
+         'sha256', encode(d.sha256, 'hex'), 'status', coalesce(v.status, 'WAITING'))) AS documents,
+       EXISTS (SELECT FROM jobs AS j
+               WHERE j.correlation_id = b.build_id::text AND j.tenant_id = b.tenant_id
+                 AND j.status IN ('QUEUED', 'RUNNING')) AS alive
 FROM passport_builds AS b
 JOIN passports AS p ON p.passport_id = b.passport_id
 JOIN battery_products AS product ON product.battery_product_id = p.battery_product_id

@@ -1,4 +1,5 @@
--- These bytes, if they came before.
-SELECT v.document_version_id, d.kind, d.external_ref, v.status, v.errors
+-- These bytes with this declaration, if they came before.
+SELECT v.document_version_id, d.external_ref, v.status, v.errors
 FROM document_versions AS v JOIN documents AS d USING (tenant_id, document_id)
-WHERE v.tenant_id = %(tenant_id)s AND v.sha256 = %(sha256)s
+WHERE v.tenant_id = %(tenant_id)s AND v.sha256 = %(sha256)s AND v.kind = %(kind)s AND v.mime_type = %(mime_type)s
+  AND coalesce(v.number_format, '') = coalesce(%(number_format)s, '')
