@@ -1,7 +1,7 @@
 """BPC-DISCLOSE-1: views for one audience that verify without the rest of the passport.
 
-A Merkle tree over all fields, each salted: whoever sees some fields learns nothing about the others,
-not even by guessing a value and hashing it.
+A Merkle tree over all fields, each salted: whoever sees some fields learns nothing from the tree about the
+others, not even by guessing a value and hashing it. (The hashes in the receipt are not salted: ADR 7.)
 """
 
 import hmac

@@ -165,7 +165,10 @@ async def revoke(owner: Owner, wanted: str, reason: str) -> tuple[UUID, bool]:
 
 async def _revoke(owner: Owner, wanted: str, reason: str) -> tuple[UUID, bool]:
     async with owner.transaction() as tx:
-        _, version = await _hold(owner, tx, wanted)
+        versions, version = await _hold(owner, tx, wanted)
+        if len(versions) > 1 and wanted.lower() != str(version.passport_version_id):
+            listed = ", ".join(f"{each.passport_version_id} ({each.status})" for each in versions)
+            raise Permanent(Code.VALIDATION_ERROR, f"it has several versions, say which: {listed}")
         if version.status == "REVOKED":
             return version.passport_version_id, False
         if version.status not in _REVOCABLE:
