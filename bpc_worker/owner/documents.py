@@ -150,7 +150,7 @@ async def wait_for_document(
         digest = bytes.fromhex(str(job.result["sha256"]))
     document = await _if_there(owner, digest)
     if job.succeeded and document is not None and document.status == "UPLOADED":
-        parsing = await find_job(owner, "PARSE_FACTS", str(document.document_version_id))
+        parsing = await find_job(owner, "PARSE_FACTS", f"after {job_id}")
         if parsing is not None:
             job = await wait_for_job(owner, parsing, seconds=ends_at - clock(), looked=looked)
             document = await _if_there(owner, digest)

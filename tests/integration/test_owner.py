@@ -61,8 +61,8 @@ def a_document(
     row = db.one(
         "WITH d AS (INSERT INTO documents (tenant_id, kind, external_ref) VALUES (%(tenant)s, 'BOM', %(ref)s)"
         "   RETURNING tenant_id, document_id),"
-        " v AS (INSERT INTO document_versions (tenant_id, document_id, sha256, mime_type, content)"
-        "   SELECT tenant_id, document_id, sha256(convert_to(%(ref)s, 'UTF8')), 'text/csv', 'x' FROM d"
+        " v AS (INSERT INTO document_versions (tenant_id, document_id, sha256, kind, mime_type, content)"
+        "   SELECT tenant_id, document_id, sha256(convert_to(%(ref)s, 'UTF8')), 'BOM', 'text/csv', 'x' FROM d"
         "   RETURNING tenant_id, document_version_id)"
         " SELECT document_version_id FROM v",
         ids,
@@ -278,8 +278,8 @@ async def test_documents_that_contradict_each_other_or_are_not_validated_make_no
     a_document(db)
     a_document(db, "other.csv", facts='{"kg": "2"}')
     db.run(
-        "INSERT INTO document_versions (tenant_id, document_id, sha256, mime_type, content)"
-        " SELECT tenant_id, document_id, sha256('new'), 'text/csv', 'new' FROM documents"
+        "INSERT INTO document_versions (tenant_id, document_id, sha256, kind, mime_type, content)"
+        " SELECT tenant_id, document_id, sha256('new'), kind, 'text/csv', 'new' FROM documents"
         " WHERE external_ref = 'other.csv'"
     )
     for documents, said in (
