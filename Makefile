@@ -30,7 +30,7 @@ demo: $(READY) ## the main job, on an embedded PostgreSQL
 test: $(READY) ## all tests, on a real PostgreSQL and a real RabbitMQ that it gets and starts itself
 	$(CORE_COVERED) tests/unit
 	$(CORE_REPORT)
-	$(BIN)/pytest tests/contract tests/integration
+	$(BIN)/pytest -n 2 --dist loadfile tests/contract tests/integration
 	$(BIN)/pytest -n 3 --dist loadfile tests/acceptance
 
 test-unit: $(READY) ## tests that need no server
