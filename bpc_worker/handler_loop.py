@@ -32,7 +32,8 @@ class Running(Generic[T]):
         self._handlers.owners[self._task] = self
         self._task.add_done_callback(self._report)
 
-    def _report(self, _: asyncio.Task[T]) -> None:
+    def _report(self, task: asyncio.Task[T]) -> None:
+        self._handlers.owners.pop(task, None)  # we hold the task, so the entry would keep both for ever
         with suppress(RuntimeError):  # the control loop is closed: the process is leaving
             self._control.call_soon_threadsafe(self._mark_ended)
 

@@ -1,0 +1,41 @@
+"""The handlers' event loop keeps nothing of a job that has ended."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bpc_worker.handler_loop import HandlerLoop
+
+
+@pytest.fixture
+async def handlers() -> AsyncIterator[HandlerLoop]:
+    loop = HandlerLoop()
+    loop.start()
+    yield loop
+    loop.stop()
+
+
+async def _with_a_task_of_its_own() -> str:
+    return await asyncio.create_task(asyncio.sleep(0, "done"))
+
+
+async def test_what_a_job_began_belongs_to_it_and_is_forgotten_with_it(handlers: HandlerLoop) -> None:
+    for _ in range(20):
+        running = handlers.run(_with_a_task_of_its_own())
+        await running.ended
+        assert running.result() == "done"
+    gc.collect()
+
+    assert len(handlers.owners) == 0
+
+
+async def test_a_cancelled_job_is_forgotten_too(handlers: HandlerLoop) -> None:
+    running = handlers.run(asyncio.sleep(60))
+    running.cancel()
+    await running.ended
+    gc.collect()
+
+    assert running.result() is None
+    assert len(handlers.owners) == 0
