@@ -1,8 +1,7 @@
 """Passport builds: a folder of documents and a passport.yaml become a signed passport."""
 
-import asyncio
 from base64 import b64encode
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -26,8 +25,6 @@ from bpc_worker.rows import all_of, maybe, one
 
 RECIPE = "passport.yaml"
 
-_LOOK_SECONDS = 0.2
-_ENDED = frozenset({"DONE", "STOPPED"})
 _MAX_RECIPE_BYTES = 65_536
 _MOST_DOCUMENTS = 100
 
@@ -308,15 +305,3 @@ async def build_state(owner: Owner, build_id: UUID) -> BuildState:
 async def _state(owner: Owner, tx: Tx, build_id: UUID) -> BuildState:
     params = {"tenant_id": owner.tenant_id, "build_id": build_id}
     return one(await tx.query("builds/state", params), BuildState, "build")
-
-
-async def follow(owner: Owner, build_id: UUID) -> AsyncIterator[BuildState]:
-    """The build each time it has moved, until it is done or stopped."""
-    last: BuildState | None = None
-    while last is None or last.state not in _ENDED:
-        state = await build_state(owner, build_id)
-        if state != last:
-            yield state
-            last = state
-        if state.state not in _ENDED:
-            await asyncio.sleep(_LOOK_SECONDS)

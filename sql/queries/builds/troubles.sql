@@ -1,4 +1,4 @@
--- The jobs of a build that have given up since its documents were sent last: a person has to look at them.
+-- The jobs of a build that have given up, or were cancelled: a person has to look at them.
 SELECT job_id, type, status, fail_code, fail_reason
 FROM jobs
 WHERE tenant_id = %(tenant_id)s AND correlation_id = %(correlation_id)s
