@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
@@ -43,13 +45,46 @@ class Enqueued:
     added: bool  # False: the idempotency key was there already
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a look at the queue brought."""
+
+    claims: Sequence[Claim] = ()
+    more: bool = False  # something was due that was not taken: look again at once
+    next_due_in: float | None = None  # seconds until the next job falls due, where nothing is due now
+
+
+class PauseKind(StrEnum):
+    QUEUE = "queue"
+    TYPE = "type"
+    TENANT = "tenant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Nothing of this queue, type or tenant is claimed; what runs goes on."""
+
+    kind: PauseKind
+    name: str  # of a tenant: its id
+    reason: str
+    expires_at: datetime | None = None  # None: until somebody resumes it
+
+
 class JobStore(Protocol):
     """The queue. All waiting is bounded; Unavailable means the store could not be reached in time."""
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued: ...
 
-    async def claim(self, *, limit: int, idle: bool) -> list[Claim]:
-        """Take up to `limit` due jobs; one suspect alone when this worker is idle."""
+    async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """All of them or none, in their order; an idempotency key that is there already adds nothing."""
+
+    async def claim(self, *, limit: int, idle: bool, fresh: bool = True) -> Look:
+        """Take up to `limit` due jobs; one suspect alone when this worker is idle.
+
+        Best priority first, then oldest, but for two shares: by the count n of this store's claims, n mod 4 = 0
+        begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest due job whatever
+        its priority. Not `fresh`: what the last look found empty may be passed over.
+        """
 
     async def undo_unheard_claims(self) -> None:
         """Give back what a claim took whose answer never came; nothing to do as a rule."""
@@ -62,8 +97,20 @@ class JobStore(Protocol):
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         """Write how the claim ended; None when the lease is lost. Safe to repeat."""
 
+    async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
+        """Write many at once. Those that are missing from the answer were locked or lost: settle them singly.
+
+        Permanent: the group holds something that cannot be stored, and nothing of it was written.
+        """
+
     async def reap(self) -> list[Reaped]:
         """Bring back one page of jobs whose lease has ended."""
+
+    async def pause(self, pause: Pause) -> None:
+        """Pausing what is paused changes reason and end."""
+
+    async def resume(self, kind: PauseKind, name: str) -> bool:
+        """Whether it was paused."""
 
     async def pulse(self) -> bool:
         """Whether the store answers and can be written."""

@@ -1,29 +1,75 @@
 -- Take up to `limit` due jobs: best priority first, oldest first within it. Each gets a new token, which
 -- every later write about this claim must name; it is derived from a nonce of this call, so that a call
 -- whose answer was lost can be undone (forget_claim.sql). The CTEs are materialised so that each runs once.
+--
+-- A probe is one (queue, type, priority) of this worker, with a time before which there is nothing to find. What
+-- is paused is left out. Probes read without locking, and a little more than is wanted; then the rows are
+-- locked in their order, and what somebody else holds is passed over.
+-- `first` is a job whose turn it is although others come before it (turn_of_ring.sql, turn_of_oldest.sql).
 -- A suspect (its last holder died on it at least twice) is taken only by an idle worker, and alone:
 -- otherwise a job that kills its process takes its neighbours with it.
+-- One row comes back at least: it says what there is to know when nothing was claimed.
 WITH clock AS MATERIALIZED (
   SELECT coalesce(%(now)s::timestamptz, now()) AS now
+),
+paused AS MATERIALIZED (
+  SELECT kind, name FROM job_pauses
+  WHERE expires_at IS NULL OR expires_at > (SELECT now FROM clock)
+),
+probe AS MATERIALIZED (
+  SELECT place, queue, type, priority, since
+  FROM unnest(%(queues)s::text[], %(types)s::text[], %(priorities)s::smallint[], %(since)s::timestamptz[])
+       WITH ORDINALITY AS asked (queue, type, priority, since, place)
+  WHERE NOT EXISTS (SELECT FROM paused WHERE (kind = 'queue' AND name = queue) OR (kind = 'type' AND name = type))
 ),
 suspect AS MATERIALIZED (
   SELECT job_id FROM jobs
   WHERE status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2
     AND %(idle)s::boolean
     AND scheduled_at <= (SELECT now FROM clock)
-    AND type = ANY (%(types)s::text[]) AND queue = ANY (%(queues)s::text[])
+    AND (queue, type) IN (SELECT queue, type FROM probe)
+    AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
   ORDER BY priority, scheduled_at, job_id
   LIMIT 1
   FOR UPDATE SKIP LOCKED
 ),
-regular AS MATERIALIZED (
-  SELECT job_id FROM jobs
-  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
-    AND scheduled_at <= (SELECT now FROM clock)
-    AND type = ANY (%(types)s::text[]) AND queue = ANY (%(queues)s::text[])
-  ORDER BY priority, scheduled_at, job_id
-  LIMIT CASE WHEN EXISTS (SELECT FROM suspect) THEN 0 ELSE %(limit)s::integer END
-  FOR UPDATE SKIP LOCKED
+candidate AS MATERIALIZED (  -- level by level, and no further than needed
+  SELECT found.job_id, level.priority, found.scheduled_at, found.place
+  FROM (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
+  CROSS JOIN LATERAL (
+    SELECT hit.job_id, hit.scheduled_at, probe.place
+    FROM probe
+    CROSS JOIN LATERAL (
+      SELECT job_id, scheduled_at FROM jobs
+      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+        AND queue = probe.queue AND type = probe.type AND priority = level.priority
+        AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
+        AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
+      ORDER BY scheduled_at, job_id
+      LIMIT %(window)s::integer
+    ) AS hit
+    WHERE probe.priority = level.priority
+    ORDER BY hit.scheduled_at, hit.job_id
+    LIMIT %(window)s::integer
+  ) AS found
+  WHERE NOT EXISTS (SELECT FROM suspect)
+  LIMIT %(window)s::integer
+),
+wanted AS MATERIALIZED (
+  SELECT job_id, row_number() OVER (ORDER BY priority, scheduled_at, job_id) AS rank
+  FROM candidate
+  WHERE job_id IS DISTINCT FROM %(first)s::uuid
+  UNION ALL
+  SELECT %(first)s::uuid, 0
+  WHERE %(first)s::uuid IS NOT NULL AND NOT EXISTS (SELECT FROM suspect)
+),
+locked AS MATERIALIZED (
+  SELECT jobs.job_id, wanted.rank
+  FROM wanted JOIN jobs USING (job_id)
+  WHERE jobs.status = 'QUEUED' AND jobs.scheduled_at <= (SELECT now FROM clock)  -- again, now that it is locked
+  ORDER BY wanted.rank
+  LIMIT %(limit)s::integer
+  FOR UPDATE OF jobs SKIP LOCKED
 ),
 claimed AS (
   UPDATE jobs
@@ -36,10 +82,29 @@ claimed AS (
       started_at = (SELECT now FROM clock),
       stage = NULL,
       progress = NULL
-  WHERE job_id = ANY (ARRAY(SELECT job_id FROM suspect UNION ALL SELECT job_id FROM regular))
-  RETURNING job_id, tenant_id, type, queue, priority, payload::text AS payload, attempts, max_attempts,
-            snoozes, lease_token, scheduled_at, created_at, started_at,
-            spec_hash, parent_job_id, correlation_id, traceparent,
+  WHERE job_id = ANY (ARRAY(SELECT job_id FROM suspect UNION ALL SELECT job_id FROM locked))
+  RETURNING job_id, lease_token, tenant_id, type, queue, priority, payload::text AS payload, attempts, max_attempts,
+            snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id, traceparent,
             fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
 )
-SELECT * FROM claimed ORDER BY priority, scheduled_at, job_id
+SELECT known.seen, known.live, known.next_due, claimed.*
+FROM (
+  SELECT
+    (SELECT count(*) FROM candidate) AS seen,
+    ARRAY(SELECT DISTINCT place FROM candidate) AS live,
+    CASE WHEN NOT EXISTS (SELECT FROM candidate) THEN (
+      SELECT extract(epoch FROM min(later.scheduled_at) - (SELECT now FROM clock))::double precision
+      FROM probe
+      CROSS JOIN LATERAL (
+        SELECT scheduled_at FROM jobs
+        WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+          AND queue = probe.queue AND type = probe.type AND priority = probe.priority
+          AND scheduled_at > (SELECT now FROM clock)
+        ORDER BY scheduled_at
+        LIMIT 1
+      ) AS later
+    ) END AS next_due
+) AS known
+LEFT JOIN claimed ON true
+LEFT JOIN locked USING (job_id)
+ORDER BY locked.rank
