@@ -12,7 +12,8 @@ from bpc_worker.adapters.children import ChildLimits, Children
 from bpc_worker.adapters.http import ProbeServer
 from bpc_worker.adapters.metrics import Metrics
 from bpc_worker.adapters.migrate import known, schema_problem
-from bpc_worker.adapters.postgres.jobs import PostgresJobs, QueueSettings, TypeDefaults
+from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
+from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.adapters.postgres.schema import applied_migrations
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions

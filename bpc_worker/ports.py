@@ -1,6 +1,6 @@
 """What the engine needs from the outside, as small Protocols."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -78,12 +78,14 @@ class JobStore(Protocol):
     async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """All of them or none, in their order; an idempotency key that is there already adds nothing."""
 
-    async def claim(self, *, limit: int, idle: bool, fresh: bool = True) -> Look:
+    async def claim(
+        self, *, limit: int, idle: bool, fresh: bool = True, leaving_out: Collection[str] = ()
+    ) -> Look:
         """Take up to `limit` due jobs; one suspect alone when this worker is idle.
 
         Best priority first, then oldest, but for two shares: by the count n of this store's claims, n mod 4 = 0
         begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest due job whatever
-        its priority. Not `fresh`: what the last look found empty may be passed over.
+        its priority. Not `fresh`: what the last look found empty may be passed over. `leaving_out` are types.
         """
 
     async def undo_unheard_claims(self) -> None:

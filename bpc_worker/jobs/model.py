@@ -47,9 +47,12 @@ class NewJob:
     traceparent: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Claim:
-    """One job in the hands of one worker, once: a later claim of the same job has another token."""
+    """One job in the hands of one worker, once: a later claim of the same job has another token.
+
+    The fields stand in the order in which claim.sql returns them.
+    """
 
     job_id: JobId
     lease_token: LeaseToken

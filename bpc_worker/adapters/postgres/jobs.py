@@ -1,38 +1,40 @@
 """The queue in PostgreSQL: one method per file in sql/queries/jobs."""
 
+import asyncio
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from bpc_worker.adapters.ids import nonce, uuid7
-from bpc_worker.adapters.postgres.link import Dsn, Link
-from bpc_worker.adapters.sql_files import query
-from bpc_worker.core.spec_hash import spec_hash
-from bpc_worker.jobs.backoff import Backoff
-from bpc_worker.jobs.errors import Code, Permanent, Retryable, RunAgain, Unavailable
-from bpc_worker.jobs.model import (
-    Claim,
-    ErrorInfo,
-    Fate,
-    JobId,
-    LeaseToken,
-    NewJob,
-    Priority,
-    Status,
-    TenantId,
+from bpc_worker.adapters.ids import nonce
+from bpc_worker.adapters.postgres.bulk import Bulk
+from bpc_worker.adapters.postgres.job_rows import (
+    QueueSettings,
+    as_uuid,
+    enqueue_params,
+    enqueued,
+    fate,
+    settle_group_params,
+    settle_params,
+    settled_under,
 )
+from bpc_worker.adapters.postgres.link import Dsn, Link
+from bpc_worker.adapters.postgres.probes import Probes
+from bpc_worker.adapters.sql_files import query
+from bpc_worker.jobs.errors import Retryable, Unavailable
+from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.ports import Enqueued, Heartbeat, Reaped, Renewal
+from bpc_worker.ports import Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
 
 REAP_PAGE = 100
 _DOUBT_PAUSE = 1.0
 _SETTLE_LOCK_SECONDS = 0.1
+_WINDOW_MORE = 10  # rows looked at beyond those wanted: others may hold some of them
 
 
 @dataclass(slots=True)
@@ -46,24 +48,24 @@ class _Doubt:
     ends_at: float = math.inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypeDefaults:
-    """What a job of one type gets when its producer does not say."""
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The first row of a claim's answer."""
 
-    priority: Priority = Priority.NORMAL
-    max_attempts: int | None = None
+    seen: int
+    live: list[int]
+    ring_at: UUID | None
+    next_due: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueSettings:
-    owner: str
-    types: tuple[str, ...] = ()
-    queues: tuple[str, ...] = ("default",)
-    lease_seconds: float = 60.0
-    call_timeout: float = 5.0
-    backoff: Backoff = field(default_factory=Backoff)
-    max_attempts_default: int = 5
-    type_defaults: Mapping[str, TypeDefaults] = field(default_factory=dict)
+def _again() -> AsyncRetrying:
+    """For what can be repeated without harm: the ids are made already."""
+    return AsyncRetrying(
+        retry=retry_if_exception_type(Retryable),
+        wait=wait_random_exponential(multiplier=0.05, max=1.0),
+        stop=stop_after_attempt(3),
+        reraise=True,
+    )
 
 
 class PostgresJobs:
@@ -76,37 +78,64 @@ class PostgresJobs:
         # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
         self._settles = Link(replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS)))
         self._unanswered: dict[UUID, _Doubt] = {}
+        self._probes = Probes(settings.queues, settings.types)
+        self._bulks, self._one_bulk = (
+            Link(dsn),
+            asyncio.Lock(),
+        )  # connected by the first bulk, if there is one
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         params = enqueue_params(self._settings, tenant_id, job, parent) | {"now": self.now}
-        async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(Retryable),  # harmless: the id is made already
-            wait=wait_random_exponential(multiplier=0.05, max=1.0),
-            stop=stop_after_attempt(3),
-            reraise=True,
-        ):
+        async for attempt in _again():
             with attempt:
                 return enqueued(await self._run(self._claims, "enqueue", params))
         raise AssertionError("unreachable: tenacity returns or raises")
 
-    async def claim(self, *, limit: int, idle: bool) -> list[Claim]:
-        call = nonce()
-        params = self._scope() | {
+    async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        if not jobs:
+            return []
+        bulk = Bulk(self._settings, tenant_id, jobs)
+        async for attempt in _again():
+            with attempt:
+                async with self._one_bulk:
+                    return await bulk.send(self._bulks, now=self.now)
+        raise AssertionError("unreachable: tenacity returns or raises")
+
+    async def claim(
+        self, *, limit: int, idle: bool, fresh: bool = True, leaving_out: Collection[str] = ()
+    ) -> Look:
+        if fresh:
+            self._probes.forget()
+        turn, call = self._probes.next_turn(), nonce()
+        params = self._probes.params(leaving_out) | {
+            "now": self.now,
             "limit": limit,
+            "window": limit + max(_WINDOW_MORE, limit // 2),
+            "turn": turn,
             "idle": idle,
             "owner": self._settings.owner,
             "nonce": call,
             "lease_seconds": self._settings.lease_seconds,
         }
+        known, claims = await self._claimed(call, params)
+        if known.ring_at is not None:
+            self._probes.ring_went_to(known.ring_at)
+        if not leaving_out:
+            self._probes.learn(known.live, claims, turn=turn)
+        return Look(claims=claims, more=known.seen > len(claims), next_due_in=known.next_due)
+
+    async def _claimed(self, call: UUID, params: Mapping[str, object]) -> tuple["_Known", list[Claim]]:
         self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too
         try:
-            rows = await self._run(self._claims, "claim", params)
+            first, *rows = await self._claims.tuples(
+                query("jobs/claim"), params, timeout=self._settings.call_timeout
+            )
         except Retryable as error:
             if not isinstance(error, Unavailable):
                 del self._unanswered[call]  # the server refused it: nothing was claimed
             raise
         del self._unanswered[call]
-        return [_claim(row, self._settings.owner) for row in rows]
+        return _Known(*first[:4]), [Claim(*row[4:]) for row in rows]
 
     async def undo_unheard_claims(self) -> None:
         for call, doubt in tuple(self._unanswered.items()):
@@ -120,7 +149,12 @@ class PostgresJobs:
                 del self._unanswered[call]
 
     async def suspect_waiting(self) -> bool:
-        params = self._scope() | {"patience_seconds": self._settings.lease_seconds}
+        params = {
+            "now": self.now,
+            "types": list(self._settings.types),
+            "queues": list(self._settings.queues),
+            "patience_seconds": self._settings.lease_seconds,
+        }
         [row] = await self._run(self._claims, "suspect_waiting", params)
         return bool(row["waiting"])
 
@@ -142,7 +176,7 @@ class PostgresJobs:
     async def _fates(self, beats: Sequence[Heartbeat]) -> dict[LeaseToken, Fate]:
         params = {"now": self.now, "job_ids": [beat.job_id for beat in beats]}
         rows = {row["job_id"]: row for row in await self._run(self._renewals, "inspect", params)}
-        return {beat.lease_token: _fate(rows.get(beat.job_id), beat.lease_token) for beat in beats}
+        return {beat.lease_token: fate(rows.get(beat.job_id), beat.lease_token) for beat in beats}
 
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         params = settle_params(claim, settlement, now=self.now)
@@ -151,6 +185,13 @@ class PostgresJobs:
             return Status(str(rows[0]["status"]))
         # Not ours any more, or settled by an earlier call of ours whose answer was lost.
         return settled_under(claim, await self._run(self._settles, "resolve", {"job_id": claim.job_id}))
+
+    async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
+        params = settle_group_params(ends, now=self.now)
+        rows = await self._settles.tuples(
+            query("jobs/settle_group"), params, timeout=self._settings.call_timeout
+        )
+        return {token: Status(status) for token, status in rows}
 
     async def reap(self) -> list[Reaped]:
         [pulse] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
@@ -165,112 +206,21 @@ class PostgresJobs:
         rows = await self._run(self._reaps, "reap", params)
         return [msgspec.convert(row, Reaped) for row in rows]
 
+    async def pause(self, pause: Pause) -> None:
+        params = {"kind": pause.kind, "name": pause.name, "reason": pause.reason}
+        await self._run(self._reaps, "pause", params | {"expires_at": pause.expires_at})
+
+    async def resume(self, kind: PauseKind, name: str) -> bool:
+        [row] = await self._run(self._reaps, "resume", {"kind": kind, "name": name})
+        return bool(row["resumed"])
+
     async def pulse(self) -> bool:
         [row] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
         return bool(row["writable"])
 
     def close(self) -> None:
-        for link in (self._claims, self._renewals, self._settles, self._reaps):
+        for link in (self._claims, self._renewals, self._settles, self._reaps, self._bulks):
             link.drop()
-
-    def _scope(self) -> dict[str, object]:
-        return {
-            "now": self.now,
-            "types": list(self._settings.types),
-            "queues": list(self._settings.queues),
-        }
 
     async def _run(self, link: Link, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
         return await link.run(query(f"jobs/{name}"), params, timeout=self._settings.call_timeout)
-
-
-def enqueue_params(
-    settings: QueueSettings, tenant_id: TenantId, job: NewJob, parent: JobId | None
-) -> dict[str, object]:
-    defaults = settings.type_defaults.get(job.type, TypeDefaults())
-    priority = defaults.priority if job.priority is None else job.priority
-    return {
-        "job_id": uuid7(),
-        "tenant_id": tenant_id,
-        "type": job.type,
-        "queue": job.queue or "default",
-        "priority": int(priority),
-        "payload": msgspec.json.encode(job.payload).decode(),
-        "max_attempts": job.max_attempts or defaults.max_attempts or settings.max_attempts_default,
-        "scheduled_at": job.scheduled_at,
-        "delay_seconds": job.delay_seconds,
-        "expected_duration_ms": job.expected_duration_ms,
-        "idempotency_key": job.idempotency_key,
-        "spec_hash": spec_hash(job.type, job.payload),
-        "parent_job_id": parent,
-        "correlation_id": job.correlation_id,
-        "traceparent": job.traceparent,
-    }
-
-
-def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
-    if not rows:  # the other job with this key is being inserted this very moment
-        raise RunAgain("40001", "another enqueue with the same key is under way")
-    row = rows[0]
-    if not row["same"]:
-        raise Permanent(
-            Code.IDEMPOTENCY_CONFLICT,
-            f"the idempotency key is taken by job {row['job_id']} with another payload",
-        )
-    return Enqueued(JobId(as_uuid(row["job_id"])), bool(row["added"]))
-
-
-def settle_params(claim: Claim, settlement: Settlement, *, now: datetime | None) -> dict[str, object]:
-    error = settlement.error
-    return {
-        "now": now,
-        "job_id": claim.job_id,
-        "lease_token": claim.lease_token,
-        "owner": claim.lease_owner,
-        "status": settlement.status.value,
-        "refund": settlement.refund,
-        "snoozes": settlement.snoozes,
-        "delay_seconds": settlement.delay_seconds,
-        "error": None if error is None else _error_json(error),
-        "fail_code": None if error is None else error.code,
-        "fail_reason": None if error is None else error.message,
-        "result": settlement.result,
-        "spec_hash": settlement.spec_hash,
-        "event": settlement.event,
-    }
-
-
-def settled_under(claim: Claim, rows: Sequence[Mapping[str, object]]) -> Status | None:
-    """The status that a settle under this claim's token has written, None if there was none."""
-    if not rows or rows[0]["lease_token"] != claim.lease_token or rows[0]["leased"]:
-        return None
-    return Status(str(rows[0]["status"]))
-
-
-def _error_json(error: ErrorInfo) -> str:
-    return msgspec.json.encode(
-        {
-            "code": error.code,
-            "message": error.message,
-            "retryable": error.retryable,
-            "detail": error.detail,
-        }
-    ).decode()
-
-
-def _fate(row: Mapping[str, object] | None, token: LeaseToken) -> Fate:
-    if row is None or row["lease_token"] != token:
-        return Fate.LOST
-    if not row["leased"]:
-        return Fate.SETTLED
-    return Fate.LOCKED if row["unexpired"] else Fate.LOST
-
-
-def _claim(row: Mapping[str, object], owner: str) -> Claim:
-    return msgspec.convert({**row, "lease_owner": owner}, Claim)
-
-
-def as_uuid(value: object) -> UUID:
-    if not isinstance(value, UUID):
-        raise TypeError(f"expected a uuid, found {type(value).__name__}")
-    return value

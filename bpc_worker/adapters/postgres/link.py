@@ -3,21 +3,32 @@
 import asyncio
 import os
 import socket
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow, dict_row, tuple_row
 
 from bpc_worker.adapters.postgres.errors import translate
 from bpc_worker.jobs.errors import Code, Unavailable
 
 T = TypeVar("T")
 Connection = psycopg.AsyncConnection[DictRow]
+
+# The engine's statements all have an index to use, and one plan that is right for any table: a plan made
+# while the table was young would scan it, a plan per call costs as much as the call, and PostgreSQL 15 would
+# compile the larger statements for a second. Who inserts jobs here rings the bell himself.
+_ENGINE_OPTIONS = {
+    "enable_seqscan": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "jit": "off",
+    "bpc.quiet": "on",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +75,9 @@ class Dsn:
         return {name: round(value * 1000) for name, value in seconds.items()}
 
     def _options(self) -> str:
-        # The engine's statements all have an index to use; a plan made while the table was young scans it.
-        others = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10, "enable_seqscan": "off"}
-        kept = {name: value for name, value in others.items() if self.engine or name != "enable_seqscan"}
-        return " ".join(f"-c {name}={value}" for name, value in (self._limits() | kept).items())
+        kept = self._limits() | {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10}
+        chosen = _ENGINE_OPTIONS if self.engine else {}
+        return " ".join(f"-c {name}={value}" for name, value in (kept | chosen).items())
 
     def local_limits(self) -> str:
         """The same limits for one transaction, where a session cannot have any (pgbouncer)."""
@@ -92,10 +102,35 @@ class Link:
         timeout: float,
     ) -> list[DictRow]:
         """The rows of one statement, or an error of our own families within `timeout` seconds."""
+        return await self._within(lambda connection: _fetch(connection, statement, params), timeout)
+
+    async def tuples(
+        self, statement: bytes, params: Mapping[str, object], *, timeout: float
+    ) -> list[tuple[Any, ...]]:
+        """The same as plain tuples, for the statements that bring many rows."""
+        return await self._within(lambda connection: _fetch_tuples(connection, statement, params), timeout)
+
+    async def copy(self, statement: bytes, blocks: Iterable[bytes], *, timeout: float) -> None:
+        """COPY … FROM STDIN."""
+        await self._within(lambda connection: _copy(connection, statement, blocks), timeout)
+
+    @asynccontextmanager
+    async def transaction(self, *, timeout: float) -> AsyncIterator[None]:
+        """For one task alone: others must not use this link meanwhile."""
+        await self.run(b"BEGIN", timeout=timeout)
+        try:
+            yield
+        except BaseException:
+            if self._connection is not None:  # else it is gone, and with it the transaction
+                await self.run(b"ROLLBACK", timeout=timeout)
+            raise
+        await self.run(b"COMMIT", timeout=timeout)
+
+    async def _within(self, work: Callable[[Connection], Coroutine[object, object, T]], timeout: float) -> T:
         async with self._busy:
             connection = await self._connected()
             try:
-                return await bounded(connection, _fetch(connection, statement, params), timeout)
+                return await bounded(connection, work(connection), timeout)
             except psycopg.Error as error:
                 translated = translate(error)
                 if isinstance(translated, Unavailable) or connection.closed or connection.broken:
@@ -151,6 +186,20 @@ async def _fetch(
 ) -> list[DictRow]:
     cursor = await connection.execute(statement, params)
     return await cursor.fetchall() if cursor.description is not None else []
+
+
+async def _fetch_tuples(
+    connection: Connection, statement: bytes, params: Mapping[str, object]
+) -> list[tuple[Any, ...]]:
+    cursor = connection.cursor(row_factory=tuple_row)
+    await cursor.execute(statement, params)
+    return await cursor.fetchall()
+
+
+async def _copy(connection: Connection, statement: bytes, blocks: Iterable[bytes]) -> None:
+    async with connection.cursor().copy(statement) as copy:
+        for block in blocks:
+            await copy.write(block)
 
 
 async def bounded(connection: Connection, work: Coroutine[object, object, T], seconds: float) -> T:

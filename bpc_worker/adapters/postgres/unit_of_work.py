@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from psycopg import sql
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from bpc_worker.adapters.postgres.jobs import (
+from bpc_worker.adapters.postgres.job_rows import (
     QueueSettings,
     enqueue_params,
     enqueued,

@@ -5,10 +5,10 @@
 -- A probe is one (queue, type, priority) of this worker, with a time before which there is nothing to find. What
 -- is paused is left out. Probes read without locking, and a little more than is wanted; then the rows are
 -- locked in their order, and what somebody else holds is passed over.
--- `first` is a job whose turn it is although others come before it (turn_of_ring.sql, turn_of_oldest.sql).
+-- By turns the first is another one: the next tenant's in the ring, or the oldest whatever its priority.
 -- A suspect (its last holder died on it at least twice) is taken only by an idle worker, and alone:
 -- otherwise a job that kills its process takes its neighbours with it.
--- One row comes back at least: it says what there is to know when nothing was claimed.
+-- The first row is no job: it says what else there is to know, also when nothing was claimed.
 WITH clock AS MATERIALIZED (
   SELECT coalesce(%(now)s::timestamptz, now()) AS now
 ),
@@ -55,13 +55,65 @@ candidate AS MATERIALIZED (  -- level by level, and no further than needed
   WHERE NOT EXISTS (SELECT FROM suspect)
   LIMIT %(window)s::integer
 ),
+ring AS MATERIALIZED (  -- the next few tenants after the last one so served, round and round
+  SELECT lap, tenant_id
+  FROM (
+    (SELECT 1 AS lap, tenant_id FROM tenants WHERE tenant_id > %(ring_after)s::uuid
+     ORDER BY tenant_id LIMIT %(hops)s::integer)
+    UNION ALL
+    (SELECT 2, tenant_id FROM tenants WHERE tenant_id <= %(ring_after)s::uuid
+     ORDER BY tenant_id LIMIT %(hops)s::integer)
+  ) AS round
+  WHERE %(turn)s = 'ring' AND NOT EXISTS (SELECT FROM suspect)
+  ORDER BY lap, tenant_id
+  LIMIT %(hops)s::integer
+),
+next_of_ring AS MATERIALIZED (
+  SELECT ring.lap, ring.tenant_id, best.job_id
+  FROM ring
+  CROSS JOIN LATERAL (
+    SELECT hit.job_id
+    FROM probe
+    CROSS JOIN LATERAL (
+      SELECT job_id, scheduled_at FROM jobs
+      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+        AND tenant_id = ring.tenant_id AND queue = probe.queue AND type = probe.type AND priority = probe.priority
+        AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
+      ORDER BY scheduled_at, job_id
+      LIMIT 1
+    ) AS hit
+    ORDER BY probe.priority, hit.scheduled_at, hit.job_id
+    LIMIT 1
+  ) AS best
+  WHERE ring.tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
+  LIMIT 1
+),
+oldest AS MATERIALIZED (
+  SELECT hit.job_id
+  FROM probe
+  CROSS JOIN LATERAL (
+    SELECT job_id, scheduled_at FROM jobs
+    WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+      AND queue = probe.queue AND type = probe.type AND priority = probe.priority
+      AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
+      AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
+    ORDER BY scheduled_at, job_id
+    LIMIT 1
+  ) AS hit
+  WHERE %(turn)s = 'oldest' AND NOT EXISTS (SELECT FROM suspect)
+  ORDER BY hit.scheduled_at, hit.job_id
+  LIMIT 1
+),
 wanted AS MATERIALIZED (
-  SELECT job_id, row_number() OVER (ORDER BY priority, scheduled_at, job_id) AS rank
-  FROM candidate
-  WHERE job_id IS DISTINCT FROM %(first)s::uuid
-  UNION ALL
-  SELECT %(first)s::uuid, 0
-  WHERE %(first)s::uuid IS NOT NULL AND NOT EXISTS (SELECT FROM suspect)
+  SELECT job_id, min(rank) AS rank
+  FROM (
+    SELECT job_id, 0 AS rank FROM next_of_ring
+    UNION ALL
+    SELECT job_id, 0 FROM oldest
+    UNION ALL
+    SELECT job_id, row_number() OVER (ORDER BY priority, scheduled_at, job_id) FROM candidate
+  ) AS listed
+  GROUP BY job_id
 ),
 locked AS MATERIALIZED (
   SELECT jobs.job_id, wanted.rank
@@ -83,16 +135,18 @@ claimed AS (
       stage = NULL,
       progress = NULL
   WHERE job_id = ANY (ARRAY(SELECT job_id FROM suspect UNION ALL SELECT job_id FROM locked))
-  RETURNING job_id, lease_token, tenant_id, type, queue, priority, payload::text AS payload, attempts, max_attempts,
-            snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id, traceparent,
+  RETURNING job_id, lease_token, lease_owner, tenant_id, type, queue, priority, payload::text AS payload, attempts,
+            max_attempts, snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id, traceparent,
             fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
-)
-SELECT known.seen, known.live, known.next_due, claimed.*
-FROM (
+),
+known AS MATERIALIZED (
   SELECT
-    (SELECT count(*) FROM candidate) AS seen,
+    NULL::uuid AS job_id,
+    (SELECT count(*) FROM wanted) AS seen,
     ARRAY(SELECT DISTINCT place FROM candidate) AS live,
-    CASE WHEN NOT EXISTS (SELECT FROM candidate) THEN (
+    coalesce((SELECT tenant_id FROM next_of_ring),
+             (SELECT tenant_id FROM ring ORDER BY lap DESC, tenant_id DESC LIMIT 1)) AS ring_at,
+    CASE WHEN NOT EXISTS (SELECT FROM wanted) THEN (
       SELECT extract(epoch FROM min(later.scheduled_at) - (SELECT now FROM clock))::double precision
       FROM probe
       CROSS JOIN LATERAL (
@@ -104,7 +158,9 @@ FROM (
         LIMIT 1
       ) AS later
     ) END AS next_due
-) AS known
-LEFT JOIN claimed ON true
-LEFT JOIN locked USING (job_id)
-ORDER BY locked.rank
+)
+SELECT known.seen, known.live, known.ring_at, known.next_due, claimed.*
+FROM known
+FULL JOIN claimed ON claimed.job_id = known.job_id
+LEFT JOIN locked ON locked.job_id = claimed.job_id
+ORDER BY known.seen, locked.rank

@@ -1,0 +1,149 @@
+"""Between our words and the columns of `jobs`: parameters of statements, and what their rows mean."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.adapters.ids import uuid7
+from bpc_worker.core.spec_hash import spec_hash
+from bpc_worker.jobs.backoff import Backoff
+from bpc_worker.jobs.errors import Code, Permanent, RunAgain
+from bpc_worker.jobs.model import (
+    Claim,
+    ErrorInfo,
+    Fate,
+    JobId,
+    LeaseToken,
+    NewJob,
+    Priority,
+    Status,
+    TenantId,
+)
+from bpc_worker.jobs.settlement import Settlement
+from bpc_worker.ports import Enqueued
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeDefaults:
+    """What a job of one type gets when its producer does not say."""
+
+    priority: Priority = Priority.NORMAL
+    max_attempts: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSettings:
+    owner: str
+    types: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ("default",)
+    lease_seconds: float = 60.0
+    call_timeout: float = 5.0
+    backoff: Backoff = field(default_factory=Backoff)
+    max_attempts_default: int = 5
+    type_defaults: Mapping[str, TypeDefaults] = field(default_factory=dict)
+
+
+_PLAIN = TypeDefaults()
+
+
+def enqueue_params(
+    settings: QueueSettings, tenant_id: TenantId, job: NewJob, parent: JobId | None
+) -> dict[str, object]:
+    defaults = settings.type_defaults.get(job.type, _PLAIN)
+    priority = defaults.priority if job.priority is None else job.priority
+    return {
+        "job_id": uuid7(),
+        "tenant_id": tenant_id,
+        "type": job.type,
+        "queue": job.queue or "default",
+        "priority": int(priority),
+        "payload": msgspec.json.encode(job.payload).decode(),
+        "max_attempts": job.max_attempts or defaults.max_attempts or settings.max_attempts_default,
+        "scheduled_at": job.scheduled_at,
+        "delay_seconds": job.delay_seconds,
+        "expected_duration_ms": job.expected_duration_ms,
+        "idempotency_key": job.idempotency_key,
+        "spec_hash": spec_hash(job.type, job.payload),
+        "parent_job_id": parent,
+        "correlation_id": job.correlation_id,
+        "traceparent": job.traceparent,
+    }
+
+
+def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
+    if not rows:  # the other job with this key is being inserted this very moment
+        raise RunAgain("40001", "another enqueue with the same key is under way")
+    row = rows[0]
+    if not row["same"]:
+        raise Permanent(
+            Code.IDEMPOTENCY_CONFLICT,
+            f"the idempotency key is taken by job {row['job_id']} with another payload",
+        )
+    return Enqueued(JobId(as_uuid(row["job_id"])), bool(row["added"]))
+
+
+def settle_params(claim: Claim, settlement: Settlement, *, now: datetime | None) -> dict[str, object]:
+    return {"now": now} | settle_values(claim, settlement)
+
+
+def settle_values(claim: Claim, settlement: Settlement) -> dict[str, object]:
+    error = settlement.error
+    return {
+        "job_id": claim.job_id,
+        "lease_token": claim.lease_token,
+        "owner": claim.lease_owner,
+        "status": settlement.status.value,
+        "refund": settlement.refund,
+        "snoozes": settlement.snoozes,
+        "delay_seconds": settlement.delay_seconds,
+        "error": None if error is None else _error_json(error),
+        "fail_code": None if error is None else error.code,
+        "fail_reason": None if error is None else error.message,
+        "result": settlement.result,
+        "spec_hash": settlement.spec_hash,
+        "event": settlement.event,
+    }
+
+
+def settle_group_params(
+    ends: Sequence[tuple[Claim, Settlement]], *, now: datetime | None
+) -> dict[str, object]:
+    """One array per column."""
+    values = [settle_values(claim, settlement) for claim, settlement in ends]
+    columns: dict[str, object] = {name: [row[name] for row in values] for name in values[0]}
+    return {"now": now} | columns
+
+
+def settled_under(claim: Claim, rows: Sequence[Mapping[str, object]]) -> Status | None:
+    """The status that a settle under this claim's token has written, None if there was none."""
+    if not rows or rows[0]["lease_token"] != claim.lease_token or rows[0]["leased"]:
+        return None
+    return Status(str(rows[0]["status"]))
+
+
+def _error_json(error: ErrorInfo) -> str:
+    return msgspec.json.encode(
+        {
+            "code": error.code,
+            "message": error.message,
+            "retryable": error.retryable,
+            "detail": error.detail,
+        }
+    ).decode()
+
+
+def fate(row: Mapping[str, object] | None, token: LeaseToken) -> Fate:
+    if row is None or row["lease_token"] != token:
+        return Fate.LOST
+    if not row["leased"]:
+        return Fate.SETTLED
+    return Fate.LOCKED if row["unexpired"] else Fate.LOST
+
+
+def as_uuid(value: object) -> UUID:
+    if not isinstance(value, UUID):
+        raise TypeError(f"expected a uuid, found {type(value).__name__}")
+    return value

@@ -1,0 +1,2 @@
+-- Whether it was paused.
+SELECT bpc_resume(%(kind)s, %(name)s) AS resumed

@@ -1,0 +1,2 @@
+-- Wake the workers that listen.
+SELECT pg_notify('bpc_jobs', '')
