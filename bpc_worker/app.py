@@ -12,6 +12,7 @@ from bpc_worker.adapters.children import ChildLimits, Children
 from bpc_worker.adapters.http import ProbeServer
 from bpc_worker.adapters.metrics import Metrics
 from bpc_worker.adapters.migrate import known, schema_problem
+from bpc_worker.adapters.postgres.bell import BellListener, Ringer
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
@@ -43,7 +44,7 @@ class PortTakenError(Exception):
     """Somebody else listens where the probes should."""
 
 
-def dsn(settings: Settings, url: str, *, engine: bool = False) -> Dsn:
+def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = False) -> Dsn:
     lease = settings.jobs.lease_seconds
     return Dsn(
         url=url,
@@ -54,6 +55,7 @@ def dsn(settings: Settings, url: str, *, engine: bool = False) -> Dsn:
         idle_in_transaction_timeout=lease / 2,
         prepared_statements=settings.database.prepared_statements,
         engine=engine,
+        quiet=quiet,
     )
 
 
@@ -96,7 +98,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     metrics = Metrics()
     wake = Wake()
     health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
-    store = PostgresJobs(dsn(settings, url, engine=True), queue_settings(settings, registry))
+    store = PostgresJobs(dsn(settings, url, engine=True, quiet=True), queue_settings(settings, registry))
     keeper = LeaseKeeper(
         store,
         LeaseTiming(
@@ -108,6 +110,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         on_database=health.note_database,
     )
     listener = _listener(settings, wake, health, metrics) if plan.works else None
+    bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
     equipment, close_handlers = _equipment(settings, registry, url)
     runner = None
@@ -129,7 +132,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             wake=wake,
             health=health,
             metrics=metrics,
-            tell_others=listener.publish if listener is not None else _nobody,
+            tell_others=listener.publish if listener is not None else Ringer(store.ring).ring,
         )
         runner = Runner(parts, _pace(settings), stuck=stuck)
     reaper = Reaper(
@@ -149,6 +152,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((reaper.run,) if plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
+            *((bell.run,) if bell is not None else ()),
         ),
         schema_problem=lambda: _schema_problem(settings, url),
         grace_seconds=settings.worker.shutdown_grace_seconds,
@@ -201,6 +205,17 @@ def _listener(settings: Settings, wake: Wake, health: Health, metrics: Metrics) 
     return TriggerListener(broker(settings, settings.queue.url), on_trigger=heard, on_state=state)
 
 
+def _bell(settings: Settings, url: str, wake: Wake, metrics: Metrics) -> BellListener | None:
+    if not settings.notify.enabled:
+        return None
+    return BellListener(
+        dsn(settings, settings.database.direct_url or url),
+        on_ring=lambda: wake.ring("notify"),
+        on_state=lambda listening: metrics.bell(listening=listening),
+        timeout=call_timeout(settings),
+    )
+
+
 def broker(settings: Settings, url: str) -> Broker:
     return Broker(url=url, exchange=settings.queue.exchange, routing_key=settings.queue.routing_key)
 
@@ -208,7 +223,7 @@ def broker(settings: Settings, url: str) -> Broker:
 def _equipment(
     settings: Settings, registry: Registry, url: str
 ) -> tuple[Equipment, Callable[[], Coroutine[object, object, None]]]:
-    pool = LinkPool(dsn(settings, url), settings.database.handler_connections)
+    pool = LinkPool(dsn(settings, url, quiet=True), settings.database.handler_connections)
     children = Children(
         ChildLimits(
             processes=settings.worker.processes,
@@ -279,10 +294,6 @@ def _pace(settings: Settings) -> Pace:
 
 async def _schema_problem(settings: Settings, url: str) -> str | None:
     return schema_problem(await applied_migrations(dsn(settings, url)), known())
-
-
-def _nobody() -> None:
-    """Without a broker there is nobody to tell: the others poll."""
 
 
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:

@@ -47,6 +47,11 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
+class Notify:
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Jobs:
     poll_interval_ms: int
     lease_seconds: float
@@ -119,6 +124,7 @@ class Settings:
     env: Literal["dev", "prod"]
     database: Database
     queue: Queue
+    notify: Notify
     jobs: Jobs
     worker: Worker
     reaper: Reaper
@@ -233,6 +239,8 @@ def _settle_queue(draft: Draft) -> None:
         draft.values["queue.enabled"] = has_url
     elif draft.values["queue.enabled"] and not has_url:
         draft.problems.append(f"{draft.whence('queue.enabled')}: needs queue.url (BPC_QUEUE_URL)")
+    if draft.values["notify.enabled"] is None:
+        draft.values["notify.enabled"] = not draft.values["queue.enabled"]
 
 
 def _check_lease(draft: Draft) -> None:

@@ -271,6 +271,7 @@ KEYS = (
     _key("queue.url", _amqp, None, "the broker", secret=True),
     _key("queue.exchange", text(127), "bpc", "exchange the triggers come from"),
     _key("queue.routing_key", text(127), "jobs.trigger", "routing key of the triggers"),
+    _key("notify.enabled", switch, None, "listen to PostgreSQL's NOTIFY; unset: when RabbitMQ is off"),
     _key("jobs.poll_interval_ms", whole(50, 3_600_000), 1000, "pause between two looks"),
     _key("jobs.lease_seconds", number(5, _day), 60, "how long a claim lasts unless renewed"),
     _key("jobs.lease_renew_seconds", number(0, _day, above=True), 30, "pause between renewals"),

@@ -3,7 +3,8 @@
 import asyncio
 import threading
 import time
-from collections.abc import Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -22,27 +23,30 @@ class Running(Generic[T]):
 
     def __init__(self, handlers: "HandlerLoop", work: Coroutine[object, object, T]) -> None:
         self._handlers = handlers
-        self._control = asyncio.get_running_loop()
+        self._work = work
         self._task: asyncio.Task[T] | None = None
-        self.ended: asyncio.Future[None] = self._control.create_future()
-        handlers.loop.call_soon_threadsafe(self._start, work)
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.on_ended: Callable[[], None] | None = None
 
-    def _start(self, work: Coroutine[object, object, T]) -> None:
-        self._task = self._handlers.loop.create_task(work)
+    def start(self) -> None:
+        """In the handlers' loop."""
+        self._task = self._handlers.loop.create_task(self._work)
         self._handlers.owners[self._task] = self
         self._task.add_done_callback(self._report)
 
     def _report(self, task: asyncio.Task[T]) -> None:
         self._handlers.owners.pop(task, None)  # we hold the task, so the entry would keep both for ever
-        with suppress(RuntimeError):  # the control loop is closed: the process is leaving
-            self._control.call_soon_threadsafe(self._mark_ended)
+        self._handlers.to_control.send(self.mark_ended)
 
-    def _mark_ended(self) -> None:
+    def mark_ended(self) -> None:
+        """In the control loop."""
         if not self.ended.done():
             self.ended.set_result(None)
+            if self.on_ended is not None:
+                self.on_ended()
 
     def cancel(self) -> None:
-        self._handlers.loop.call_soon_threadsafe(self._cancel)
+        self._handlers.to_handlers.send(self._cancel)
 
     def _cancel(self) -> None:
         if self._task is not None:
@@ -61,16 +65,40 @@ class Running(Generic[T]):
         return inside is not None and self._handlers.owners.get(inside) is self
 
 
+class Post:
+    """Calls for another thread's loop, in order. Waking a thread is dear: many calls wake it once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._calls: deque[Callable[[], None]] = deque()
+        self._on_its_way = False
+
+    def send(self, call: Callable[[], None]) -> None:
+        self._calls.append(call)
+        if not self._on_its_way:  # else whoever clears it will find the call
+            self._on_its_way = True
+            with suppress(RuntimeError):  # that loop is closed: the process is leaving
+                self._loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        self._on_its_way = False  # before the first look: a call that comes from now on wakes us again
+        while self._calls:
+            self._calls.popleft()()
+
+
 class HandlerLoop:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(self._new_task)
         self.owners: WeakKeyDictionary[asyncio.Task[Any], Running[Any]] = WeakKeyDictionary()
         self.ticked_at = time.monotonic()
+        self.to_handlers = Post(self.loop)
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="handlers", daemon=True)
 
     def start(self) -> None:
+        """From the control loop."""
+        self.to_control = Post(asyncio.get_running_loop())
         self._thread.start()
 
     def _run(self) -> None:
@@ -91,11 +119,13 @@ class HandlerLoop:
         return task
 
     def run(self, work: Coroutine[object, object, T]) -> Running[T]:
-        return Running(self, work)
+        running = Running(self, work)
+        self.to_handlers.send(running.start)
+        return running
 
     def tick(self) -> None:
         """Ask for a sign of life; it comes when the loop is free."""
-        self.loop.call_soon_threadsafe(self._ticked)
+        self.to_handlers.send(self._ticked)
 
     @property
     def blocked(self) -> bool:

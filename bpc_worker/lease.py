@@ -31,7 +31,7 @@ class Holding:
         self.proven_until = proven_until
         self.stage: str | None = None
         self.progress: str | None = None
-        self.stop_requested = asyncio.Event()
+        self.on_stop: Callable[[], None] | None = None
         self._stopped: StopReason | None = None
         self._settling = False
         self._lock = threading.Lock()
@@ -46,7 +46,8 @@ class Holding:
             if self._settling or self._stopped is not None:
                 return False
             self._stopped = reason
-        self.stop_requested.set()
+        if self.on_stop is not None:
+            self.on_stop()
         return True
 
     def begin_settle(self) -> bool:

@@ -83,9 +83,10 @@ class JobStore(Protocol):
     ) -> Look:
         """Take up to `limit` due jobs; one suspect alone when this worker is idle.
 
-        Best priority first, then oldest, but for two shares: by the count n of this store's claims, n mod 4 = 0
-        begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest due job whatever
-        its priority. Not `fresh`: what the last look found empty may be passed over. `leaving_out` are types.
+        Best priority first, then oldest, but for two shares: by the count n of this store's claims, from 1
+        on, n mod 4 = 0 begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest
+        due job whatever its priority. Not `fresh`: what the last look found empty may be passed over.
+        `leaving_out` are types.
         """
 
     async def undo_unheard_claims(self) -> None:

@@ -1,9 +1,12 @@
 """The loop: look, take what fits, wait for a reason to look again."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from bpc_worker import log
@@ -12,7 +15,7 @@ from bpc_worker.health import Health
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.jobs.model import Claim
 from bpc_worker.lease import StopReason
-from bpc_worker.ports import JobStore
+from bpc_worker.ports import JobStore, Look
 from bpc_worker.registry import Registry
 from bpc_worker.supervisor import Job, Supervisor
 from bpc_worker.wake import Wake
@@ -20,6 +23,7 @@ from bpc_worker.wake import Wake
 _log = log.get("runner")
 
 _BETWEEN_EMPTY_LOOKS = 0.05  # at most twenty looks a second, however loud the bell
+_OUTSIDERS = frozenset({"amqp", "notify"})
 
 
 class RunnerMetrics(Protocol):
@@ -60,9 +64,12 @@ class Runner:
         self._parts = parts
         self._pace = pace
         self.stuck = stuck  # a handler ignores its cancellation: the process has to end
-        self._jobs: dict[asyncio.Task[None], Job] = {}
+        self._jobs: set[Job] = set()
+        self._handling = 0  # jobs whose handler has not ended; the others wait for their end to be durable
+        self._suspect: Job | None = None
         self._emptying_for_suspect = False
         self._suspect_checked_at = time.monotonic()
+        self._fresh_at = -math.inf
 
     @property
     def busy(self) -> int:
@@ -70,62 +77,78 @@ class Runner:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until told to stop. Jobs that are running then go on: `drain` ends them."""
+        fresh = True
         rung = frozenset({"start"})
         while not stop.is_set():
-            claimed, asked = await self._look()
-            if 0 < claimed == asked and self._free:
-                continue  # it came back full: there may be more
-            if claimed == 0 and "amqp" in rung and self._free:  # a full worker has not looked
-                await self._parts.wake.pause(_BETWEEN_EMPTY_LOOKS, ignoring="amqp")
-            rung = await self._wait()
+            look = await self._look(fresh=fresh)
+            if look is not None and look.more and self._free > 0:
+                fresh = self._poll_is_due  # it came back full: there may be more
+                continue
+            if look is not None and not fresh and self._free > 0:
+                fresh = True  # what was passed over comes before a rest
+                continue
+            if look is not None and not look.claims and rung & _OUTSIDERS and self._free > 0:
+                await self._parts.wake.pause(_BETWEEN_EMPTY_LOOKS, ignoring=_OUTSIDERS)
+            rung = await self._wait(look)
+            fresh = bool(rung != {"slot"} or self._poll_is_due)
 
     async def run_until_empty(self, stop: asyncio.Event) -> None:
         """Until nothing is due and nothing runs."""
         while not stop.is_set():
-            claimed, asked = await self._look()
+            look = await self._look(fresh=True)
             if self._jobs:
-                await asyncio.wait(set(self._jobs), return_when=asyncio.FIRST_COMPLETED)
-            elif asked and not claimed:
+                await asyncio.wait({job.finished for job in self._jobs}, return_when=asyncio.FIRST_COMPLETED)
+            elif look is not None and not look.claims and not look.more:
                 return
-            elif not claimed:
-                await self._wait()
+            elif look is None:
+                await self._wait(None)
 
     @property
     def _free(self) -> int:
         if self.stuck.is_set():  # the process is about to end: what it gave back is not for itself
             return 0
-        if self._jobs and self._emptying_for_suspect:
+        if self._jobs and (self._emptying_for_suspect or self._suspect is not None):
             return 0
-        if any(job.holding.claim.suspect for job in self._jobs.values()):
-            return 0
-        return self._pace.slots - len(self._jobs)
+        # What waits to be settled takes no slot; but were the database slow, it must not pile up.
+        return min(self._pace.slots - self._handling, 2 * self._pace.slots - len(self._jobs))
 
-    async def _wait(self) -> frozenset[str]:
-        rung = await self._parts.wake.wait(at_most=self._pace.spread(self._pace.poll_seconds, 0.1))
-        for source in rung or ("poll",):
+    @property
+    def _poll_is_due(self) -> bool:
+        return time.monotonic() - self._fresh_at >= self._pace.poll_seconds
+
+    async def _wait(self, look: Look | None) -> frozenset[str]:
+        """Until somebody rings, the next job falls due, or a poll interval is over."""
+        at_most = self._pace.spread(self._pace.poll_seconds, 0.1)
+        due_in = look.next_due_in if look is not None else None
+        is_due_first = due_in is not None and due_in < at_most
+        rung = await self._parts.wake.wait(at_most=due_in if is_due_first and due_in is not None else at_most)
+        for source in rung or (("due",) if is_due_first else ("poll",)):
             self._parts.metrics.woken(source)
         return rung
 
-    async def _look(self) -> tuple[int, int]:
-        """How many jobs were claimed, and how many were asked for: none when there was no answer."""
+    async def _look(self, *, fresh: bool) -> Look | None:
+        """What there was; None when nothing could be asked for."""
         try:
             await self._parts.store.undo_unheard_claims()
             if self._jobs:
                 await self._mind_suspects()
             asked = self._free
             if asked <= 0 or not self._parts.health.may_claim:
-                return 0, 0
+                return None
             sent_at = time.monotonic()
+            if fresh:
+                self._fresh_at = sent_at
             self._parts.metrics.looked()
-            claims = await self._parts.store.claim(limit=asked, idle=not self._jobs)
+            look = await self._parts.store.claim(limit=asked, idle=not self._jobs, fresh=fresh)
         except JobError as error:
             self._parts.health.note_database(error)
             _log.warning("look_failed", error_code=error.code, error_message=error.message)
-            return 0, 0
+            return None
         self._parts.health.note_claim()
-        for claim in claims:
+        for claim in look.claims:
             self._start(claim, sent_at)
-        return len(claims), asked
+        self._parts.metrics.slots(self._handling)
+        return look
 
     async def _mind_suspects(self) -> None:
         """A worker that is never idle empties itself when a suspect has waited too long."""
@@ -139,20 +162,29 @@ class Runner:
         job = self._parts.supervisor.start(
             self._parts.registry[claim.type], claim, sent_at=sent_at, timeout=self._pace.job_timeout_seconds
         )
-        task = asyncio.create_task(self._parts.supervisor.see_through(job), name=f"job-{claim.job_id}")
-        self._jobs[task] = job
-        task.add_done_callback(self._ended)
-        self._parts.metrics.slots(len(self._jobs))
+        self._jobs.add(job)
+        self._handling += 1
+        if claim.suspect:
+            self._suspect = job
+        job.running.on_ended = partial(self._handled, job)
+        job.finished.add_done_callback(lambda _: self._finished(job))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _handled(self, job: Job) -> None:
+        """Its handler is through, and leaves its slot to the next."""
         was_full = self._free <= 0
-        job = self._jobs.pop(task)
+        self._handling -= 1
+        self._parts.supervisor.ended(job)
+        if was_full:
+            self._parts.wake.ring("slot")
+
+    def _finished(self, job: Job) -> None:
+        was_full = self._free <= 0
+        self._jobs.discard(job)
+        if job is self._suspect:
+            self._suspect = None
         if not self._jobs:
             self._emptying_for_suspect = False
-        self._parts.metrics.slots(len(self._jobs))
-        if not task.cancelled() and (error := task.exception()) is not None:
-            # A bug of ours. The job is not lost: its lease ends, and the reaper brings it back.
-            _log.error("engine_bug", exc_info=error, job_id=str(job.holding.claim.job_id))
+            self._parts.metrics.slots(0)
         if was_full:
             self._parts.wake.ring("slot")
         for follow_up in job.context.follow_ups:
@@ -164,7 +196,7 @@ class Runner:
     @property
     def inside_time_outs(self) -> bool:
         """Whether some job is running that has not used up its time."""
-        return any(job.in_time for job in self._jobs.values())
+        return any(job.in_time for job in self._jobs)
 
     async def drain(self, *, grace: float, hurry: asyncio.Event) -> None:
         """Let running jobs finish for `grace` seconds or until told to hurry; then give them back."""
@@ -176,27 +208,30 @@ class Runner:
             await asyncio.wait(waiting, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
             for each in waiting:
                 each.cancel()
-        for job in tuple(self._jobs.values()):
+        for job in tuple(self._jobs):
             job.holding.stop(StopReason.SHUTDOWN)
 
     async def _all_ended(self) -> None:
         while self._jobs:
-            await asyncio.wait(set(self._jobs))
+            await asyncio.wait({job.finished for job in self._jobs})
 
     async def ended(self, *, within: float) -> bool:
-        if self._jobs:
-            await asyncio.wait(set(self._jobs), timeout=within)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._all_ended()
         return not self._jobs
 
     async def abandon(self, *, within: float) -> None:
         """The handlers' loop is stuck: give back every job but the one that blocks it, waiting for none."""
-        jobs = tuple(self._jobs.values())
+        jobs = tuple(self._jobs)
         guilty = [job for job in jobs if job.stuck]
         if self._parts.handlers.blocked:  # by whom? where it cannot be told, everybody pays the attempt
             guilty = [job for job in jobs if job.running.blocks_the_loop] or list(jobs)
         releases = [  # one whose handler has ended is being settled already
-            task if job.running.ended.done() else asyncio.ensure_future(self._parts.supervisor.give_back(job))
-            for task, job in self._jobs.items()
+            job.finished
+            if job.running.ended.done()
+            else asyncio.ensure_future(self._parts.supervisor.give_back(job))
+            for job in jobs
             if job not in guilty
         ]
         if releases:

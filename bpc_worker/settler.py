@@ -1,19 +1,30 @@
-"""Write how an attempt ended, and do not give up before the row says so. The seam for settling in groups."""
+"""Write how attempts ended, many at once, and do not give up before the rows say so."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from bpc_worker import log
 from bpc_worker.jobs.errors import Code, JobError, Retryable, RunAgain, Unavailable
-from bpc_worker.jobs.model import Claim, ErrorInfo, Failed, Settleable, Status
+from bpc_worker.jobs.model import Claim, ErrorInfo, Failed, LeaseToken, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.ports import JobStore
 
 _log = log.get("settler")
 
-
 _MOST_REFUSALS = 5
+_LARGEST_GROUP = 200
+
+Told = Callable[[Status | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    claim: Claim
+    settlement: Settlement
+    tell: Told
 
 
 def _never_while_it_is_away(state: RetryCallState) -> bool:
@@ -23,6 +34,8 @@ def _never_while_it_is_away(state: RetryCallState) -> bool:
 
 
 class Settler:
+    """What ends while a group is being written makes up the next one: no timer, and no job waits alone."""
+
     def __init__(
         self,
         store: JobStore,
@@ -33,28 +46,77 @@ class Settler:
         self._store = store
         self._settlement = settlement
         self._on_database = on_database
+        self._waiting: list[_End] = []
+        self._flushing: asyncio.Task[None] | None = None
+        self._singles: set[asyncio.Task[None]] = set()
+
+    def add(self, claim: Claim, outcome: Settleable, tell: Told) -> None:
+        """`tell` is called once it is durable: with the status, or None when the lease was lost."""
+        self._waiting.append(_End(claim, self._settlement(claim, outcome), tell))
+        if self._flushing is None:
+            self._flushing = asyncio.create_task(self._flush())
+
+    async def _flush(self) -> None:
+        try:
+            while self._waiting:
+                group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
+                written = await self._write_group(group)
+                for end in group:
+                    if end.claim.lease_token in written:
+                        end.tell(written[end.claim.lease_token])
+                    else:
+                        self._settle_singly(end)
+        finally:
+            self._flushing = None
+
+    async def _write_group(self, group: Sequence[_End]) -> dict[LeaseToken, Status]:
+        """What was written. Rows that are locked, lost or written by a call without an answer are missing."""
+        ends = [(end.claim, end.settlement) for end in group]
+        try:
+            async for attempt in self._trying():
+                with attempt:
+                    written = await self._store.settle_group(ends)
+                    self._on_database(None)
+                    return written
+        except JobError as error:  # one of them cannot be stored: the others must not suffer
+            _log.warning("group_refused", error_code=error.code, error_message=error.message, count=len(ends))
+        return {}
+
+    def _settle_singly(self, end: _End) -> None:
+        async def write() -> None:
+            end.tell(await self._settle(end.claim, end.settlement))
+
+        single = asyncio.create_task(write())
+        self._singles.add(single)
+        single.add_done_callback(self._singles.discard)
 
     async def settle(self, claim: Claim, outcome: Settleable) -> Status | None:
         """The status that is durable now; None when the lease was lost and nothing was written."""
+        return await self._settle(claim, self._settlement(claim, outcome))
+
+    async def _settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         try:
-            return await self._write(claim, self._settlement(claim, outcome))
+            return await self._write(claim, settlement)
         except JobError as error:  # PostgreSQL refuses the result itself
             refused = ErrorInfo(Code.VALIDATION_ERROR, f"the result cannot be stored: {error.message}", False)
             return await self._write(claim, self._settlement(claim, Failed(refused)))
 
     async def _write(self, claim: Claim, settlement: Settlement) -> Status | None:
-        async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(Retryable),
-            stop=_never_while_it_is_away,
-            wait=wait_random_exponential(multiplier=0.1, max=3.0),
-            reraise=True,
-            before_sleep=self._note,
-        ):
+        async for attempt in self._trying():
             with attempt:
                 status = await self._store.settle(claim, settlement)
                 self._on_database(None)
                 return status
         raise AssertionError("unreachable: tenacity returns or raises")
+
+    def _trying(self) -> AsyncRetrying:
+        return AsyncRetrying(
+            retry=retry_if_exception_type(Retryable),
+            stop=_never_while_it_is_away,
+            wait=wait_random_exponential(multiplier=0.1, max=3.0),
+            reraise=True,
+            before_sleep=self._note,
+        )
 
     def _note(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome is not None else None

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
 
 import msgspec
 import structlog
@@ -59,6 +60,8 @@ class Job:
     context: HandlerContext
     started: float
     timeout: float
+    finished: asyncio.Future[None]  # its end is durable, or it is somebody else's
+    timer: asyncio.TimerHandle | None = None
     stuck: bool = False
 
     @property
@@ -68,7 +71,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supervisor:
-    """Lives in the control loop; the handler runs elsewhere."""
+    """Lives in the control loop; the handler runs elsewhere. A job that goes well is a few calls, no task."""
 
     keeper: LeaseKeeper
     settler: Settler
@@ -76,6 +79,7 @@ class Supervisor:
     equipment: Equipment
     metrics: JobMetrics
     on_stuck: Callable[[], None]
+    stopping: set[asyncio.Task[None]] = field(default_factory=set)
 
     def start(
         self, spec: HandlerSpec[msgspec.Struct], claim: Claim, *, sent_at: float, timeout: float
@@ -84,54 +88,35 @@ class Supervisor:
         self.metrics.acquired(claim.queue, claim.type, waited=waited)
         holding = self.keeper.hold(claim, sent_at=sent_at)
         context = HandlerContext(holding, self.equipment, spec.child_tasks)
-        return Job(
+        loop = asyncio.get_running_loop()
+        job = Job(
             holding=holding,
             running=self.handlers.run(_attempt(spec, claim, context)),
             context=context,
             started=time.monotonic(),
             timeout=spec.timeout_seconds or timeout,
+            finished=loop.create_future(),
         )
+        holding.on_stop = partial(self._stop, job)
+        job.timer = loop.call_later(job.timeout, self._time_is_up, job)
+        return job
 
-    async def see_through(self, job: Job) -> None:
-        """Until its end is durable, or it is somebody else's, or its handler does not end at all."""
-        try:
-            outcome = await self._outcome(job)
-            if outcome is None:
-                await asyncio.Event().wait()  # stuck: it stays here until the process ends
-                return
-            status = job.context.settled
-            if status is None:
-                status = await self._settle(job, outcome)
-            self._report(job, outcome, status)
-        finally:
-            self.keeper.drop(job.holding)
-
-    async def _outcome(self, job: Job) -> Outcome | None:
-        """How the handler ended; None when it does not."""
-        ended, holding = job.running.ended, job.holding
-        stopping = asyncio.ensure_future(holding.stop_requested.wait())
-        try:
-            waiting: set[asyncio.Future[None] | asyncio.Task[Literal[True]]] = {ended, stopping}
-            await asyncio.wait(waiting, timeout=job.timeout, return_when=asyncio.FIRST_COMPLETED)
+    def _time_is_up(self, job: Job) -> None:
+        if job.holding.stopped is None and not job.holding.stop(StopReason.TIMEOUT):
             # A stop is refused while a settle is on its way: that is bounded, so ask again.
-            while not ended.done() and holding.stopped is None and not holding.stop(StopReason.TIMEOUT):
-                await asyncio.wait(waiting, timeout=1.0, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopping.cancel()
-        if not ended.done() and not await self._cancel(job):
-            return None
-        returned = job.running.result()
-        if isinstance(returned, Done | Failed) and holding.stopped is not StopReason.LOST:
-            return returned  # it came to an end of its own, stopped or not
-        if returned is None or isinstance(returned, Lost) or holding.stopped is not None:
-            return _because(holding.stopped, job.timeout, cancelled=returned is None)
-        return returned
+            job.timer = asyncio.get_running_loop().call_later(1.0, self._time_is_up, job)
 
-    async def _cancel(self, job: Job) -> bool:
+    def _stop(self, job: Job) -> None:
+        if not job.running.ended.done():
+            task = asyncio.create_task(self._cancel(job))
+            self.stopping.add(task)
+            task.add_done_callback(self.stopping.discard)
+
+    async def _cancel(self, job: Job) -> None:
         job.running.cancel()
         await asyncio.wait({job.running.ended}, timeout=_PATIENCE_AFTER_CANCEL)
         if job.running.ended.done():
-            return True
+            return
         job.stuck = True
         _log.error(
             "handler_ignores_cancellation",
@@ -139,13 +124,35 @@ class Supervisor:
             reason=str(job.holding.stopped),
         )  # fmt: skip
         self.on_stuck()
-        return False
 
-    async def _settle(self, job: Job, outcome: Outcome) -> Status | None:
-        if isinstance(outcome, Lost):
-            return None
-        job.holding.begin_settle()
-        return await self.settler.settle(job.holding.claim, outcome)
+    def ended(self, job: Job) -> None:
+        """Its handler is through: have its end written, unless it was in the handler's own transaction."""
+        if job.timer is not None:
+            job.timer.cancel()
+        if job.stuck:
+            return  # the process is leaving, and its lease is the reaper's
+        try:
+            outcome = _outcome(job)
+            if job.context.settled is not None or isinstance(outcome, Lost):
+                self._finish(job, outcome, job.context.settled)
+            else:
+                job.holding.begin_settle()
+                self.settler.add(job.holding.claim, outcome, partial(self._finish, job, outcome))
+        except Exception as error:  # noqa: BLE001 - a bug of ours
+            # The job is not lost: its lease ends, and the reaper brings it back.
+            _log.error("engine_bug", exc_info=error, job_id=str(job.holding.claim.job_id))
+            self._leave(job)
+
+    def _finish(self, job: Job, outcome: Outcome, status: Status | None) -> None:
+        try:
+            self._report(job, outcome, status)
+        finally:
+            self._leave(job)
+
+    def _leave(self, job: Job) -> None:
+        self.keeper.drop(job.holding)
+        if not job.finished.done():
+            job.finished.set_result(None)
 
     async def give_back(self, job: Job) -> None:
         """Without waiting for its handler, which cannot be reached any more."""
@@ -174,6 +181,15 @@ class Supervisor:
             told |= {"error_code": error.code, "error_message": error.message}
         say = _log.debug if status is Status.SUCCEEDED else _log.warning
         say("attempt_ended" if status is not None else "lease_lost", **told)
+
+
+def _outcome(job: Job) -> Outcome:
+    returned, stopped = job.running.result(), job.holding.stopped
+    if isinstance(returned, Done | Failed) and stopped is not StopReason.LOST:
+        return returned  # it came to an end of its own, stopped or not
+    if returned is None or isinstance(returned, Lost) or stopped is not None:
+        return _because(stopped, job.timeout, cancelled=returned is None)
+    return returned
 
 
 async def _attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext) -> Outcome:

@@ -8,11 +8,11 @@ class Wake:
     def __init__(self) -> None:
         self._rung = asyncio.Event()
         self._sources: set[str] = set()
-        self._ignored: str | None = None
+        self._ignored: frozenset[str] = frozenset()
 
     def ring(self, source: str) -> None:
         self._sources.add(source)
-        if source != self._ignored:
+        if source not in self._ignored:
             self._rung.set()
 
     async def wait(self, *, at_most: float) -> frozenset[str]:
@@ -22,13 +22,13 @@ class Wake:
         sources, self._sources = frozenset(self._sources), set()
         return sources
 
-    async def pause(self, seconds: float, *, ignoring: str) -> None:
+    async def pause(self, seconds: float, *, ignoring: frozenset[str]) -> None:
         """Let that time pass, or less if anybody else rings. Who was ignored is heard by the next wait."""
         self._ignored = ignoring
-        if self._sources <= {ignoring}:
+        if self._sources <= ignoring:
             self._rung.clear()
         await self._rung_within(seconds)
-        self._ignored = None
+        self._ignored = frozenset()
         if self._sources:
             self._rung.set()
 

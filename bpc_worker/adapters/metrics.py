@@ -1,7 +1,5 @@
 """The worker's Prometheus metrics: bounded labels, no ids."""
 
-from collections.abc import Mapping
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bpc_worker.jobs.errors import Code
@@ -48,6 +46,7 @@ class Metrics:
         self._reaped = self._counter("reaper_jobs_moved", "Expired leases", ("action", "table"))
         self._scan = self._histogram("reaper_scan_duration_seconds", "One reaper pass", ("table",))
         self._broker = self._gauge("broker_connected", "1 while the AMQP consumer is there")
+        self._bell = self._gauge("bell_listening", "1 while LISTEN is heard")
         self._slots = self._gauge("worker_slots_in_use", "Jobs running in this process")
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
         for counter in (self._looks, self._triggers, self._renewals, self._lost):
@@ -68,33 +67,33 @@ class Metrics:
     ) -> Histogram:
         return Histogram(f"bpc_{name}", text, labels, registry=self.registry, buckets=buckets)
 
-    def _job(self, queue: str, job_type: str) -> Mapping[str, str]:
-        return {"queue": self._queue(queue), "type": self._type(job_type)}
+    def _job(self, queue: str, job_type: str) -> tuple[str, str]:
+        return self._queue(queue), self._type(job_type)
 
     def looked(self) -> None:
         self._looks.inc()
 
     def acquired(self, queue: str, job_type: str, *, waited: float) -> None:
         labels = self._job(queue, job_type)
-        self._acquired.labels(**labels).inc()
-        self._wait.labels(**labels).observe(max(0.0, waited))
+        self._acquired.labels(*labels).inc()
+        self._wait.labels(*labels).observe(max(0.0, waited))
 
     def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None:
         labels = self._job(queue, job_type)
-        self._completed.labels(**labels, status=status).inc()
-        self._duration.labels(**labels).observe(seconds)
+        self._completed.labels(*labels, status).inc()
+        self._duration.labels(*labels).observe(seconds)
         if status == "DEAD_LETTER":
-            self._dead.labels(**labels).inc()
+            self._dead.labels(*labels).inc()
 
     def retried(self, queue: str, job_type: str) -> None:
-        self._retried.labels(**self._job(queue, job_type)).inc()
+        self._retried.labels(*self._job(queue, job_type)).inc()
 
     def failed(self, queue: str, job_type: str, *, reason: str) -> None:
         known = reason if reason in _CODES else "other"  # third parties have codes of their own
-        self._failed.labels(**self._job(queue, job_type), reason=known).inc()
+        self._failed.labels(*self._job(queue, job_type), known).inc()
 
     def produced(self, queue: str, job_type: str) -> None:
-        self._produced.labels(**self._job(queue, job_type)).inc()
+        self._produced.labels(*self._job(queue, job_type)).inc()
 
     def woken(self, source: str) -> None:
         self._wakeups.labels(source=source).inc()
@@ -111,13 +110,16 @@ class Metrics:
     def reaped(self, queue: str, job_type: str, *, action: str) -> None:
         self._reaped.labels(action=action, table="jobs").inc()
         if action == "dead_lettered":
-            self._dead.labels(**self._job(queue, job_type)).inc()
+            self._dead.labels(*self._job(queue, job_type)).inc()
 
     def scanned(self, seconds: float) -> None:
         self._scan.labels(table="jobs").observe(seconds)
 
     def broker(self, *, connected: bool) -> None:
         self._broker.set(connected)
+
+    def bell(self, *, listening: bool) -> None:
+        self._bell.set(listening)
 
     def slots(self, in_use: int) -> None:
         self._slots.set(in_use)

@@ -4,6 +4,8 @@ import asyncio
 
 from bpc_worker.wake import Wake
 
+AMQP = frozenset({"amqp"})
+
 
 async def test_many_rings_are_one_wake_up_and_say_who_rang() -> None:
     wake = Wake()
@@ -35,7 +37,7 @@ async def test_a_ring_ends_a_wait_that_has_begun() -> None:
 async def test_who_is_ignored_does_not_end_a_pause_and_is_heard_afterwards() -> None:
     wake = Wake()
     wake.ring("amqp")
-    pausing = asyncio.create_task(wake.pause(0.02, ignoring="amqp"))
+    pausing = asyncio.create_task(wake.pause(0.02, ignoring=AMQP))
     await asyncio.sleep(0)
     wake.ring("amqp")
     await asyncio.sleep(0)
@@ -47,7 +49,7 @@ async def test_who_is_ignored_does_not_end_a_pause_and_is_heard_afterwards() -> 
 
 async def test_anybody_else_ends_a_pause_at_once() -> None:
     wake = Wake()
-    pausing = asyncio.create_task(wake.pause(60, ignoring="amqp"))
+    pausing = asyncio.create_task(wake.pause(60, ignoring=AMQP))
     await asyncio.sleep(0)
     wake.ring("amqp")
     wake.ring("slot")
@@ -61,14 +63,14 @@ async def test_a_ring_before_a_pause_keeps_it_from_beginning() -> None:
     wake = Wake()
     wake.ring("stop")
     async with asyncio.timeout(5):
-        await wake.pause(60, ignoring="amqp")
+        await wake.pause(60, ignoring=AMQP)
 
     assert await wake.wait(at_most=60) == {"stop"}
 
 
 async def test_after_a_pause_nobody_is_ignored() -> None:
     wake = Wake()
-    await wake.pause(0, ignoring="amqp")
+    await wake.pause(0, ignoring=AMQP)
     waiting = asyncio.create_task(wake.wait(at_most=60))
     await asyncio.sleep(0)
     wake.ring("amqp")

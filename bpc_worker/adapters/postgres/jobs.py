@@ -214,6 +214,9 @@ class PostgresJobs:
         [row] = await self._run(self._reaps, "resume", {"kind": kind, "name": name})
         return bool(row["resumed"])
 
+    async def ring(self) -> None:
+        await self._run(self._reaps, "ring", {})
+
     async def pulse(self) -> bool:
         [row] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
         return bool(row["writable"])

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -22,12 +22,11 @@ Connection = psycopg.AsyncConnection[DictRow]
 
 # The engine's statements all have an index to use, and one plan that is right for any table: a plan made
 # while the table was young would scan it, a plan per call costs as much as the call, and PostgreSQL 15 would
-# compile the larger statements for a second. Who inserts jobs here rings the bell himself.
+# compile the larger statements for a second.
 _ENGINE_OPTIONS = {
     "enable_seqscan": "off",
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
-    "bpc.quiet": "on",
 }
 
 
@@ -43,6 +42,7 @@ class Dsn:
     idle_in_transaction_timeout: float = 30.0
     prepared_statements: bool = True  # off behind pgbouncer, which also refuses session settings
     engine: bool = False  # the worker's own statements, as opposed to handlers'
+    quiet: bool = False  # who inserts jobs here rings the bell himself
 
     def conninfo(self) -> str:
         given = conninfo_to_dict(self.url)
@@ -77,6 +77,7 @@ class Dsn:
     def _options(self) -> str:
         kept = self._limits() | {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10}
         chosen = _ENGINE_OPTIONS if self.engine else {}
+        chosen |= {"bpc.quiet": "on"} if self.quiet else {}
         return " ".join(f"-c {name}={value}" for name, value in (kept | chosen).items())
 
     def local_limits(self) -> str:
@@ -125,6 +126,36 @@ class Link:
                 await self.run(b"ROLLBACK", timeout=timeout)
             raise
         await self.run(b"COMMIT", timeout=timeout)
+
+    @contextmanager
+    def watched(self, on_notify: Callable[[], None]) -> Iterator[asyncio.Future[None]]:
+        """Hear notifications on the idle connection; the future fails when the line breaks."""
+        connection, loop = self._connection, asyncio.get_running_loop()
+        if connection is None:
+            raise Unavailable(Code.DB_UNAVAILABLE, "no database: the connection is closed")
+        broken: asyncio.Future[None] = loop.create_future()
+
+        def readable() -> None:
+            try:
+                connection.pgconn.consume_input()
+                heard = False
+                while connection.pgconn.notifies() is not None:
+                    heard = True
+            except psycopg.Error as error:
+                loop.remove_reader(wire)
+                if not broken.done():
+                    broken.set_exception(translate(error))
+                return
+            if heard:
+                on_notify()
+
+        wire = connection.fileno()
+        loop.add_reader(wire, readable)
+        try:
+            yield broken
+        finally:
+            loop.remove_reader(wire)
+            broken.cancel()
 
     async def _within(self, work: Callable[[Connection], Coroutine[object, object, T]], timeout: float) -> T:
         async with self._busy:

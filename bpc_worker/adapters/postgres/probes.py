@@ -31,9 +31,9 @@ class Probe:
 class Probes:
     """Remembers, between two polls, where there was nothing and how far the rest has been emptied.
 
-    A transaction held open elsewhere keeps the index entries of finished jobs alive, and every claim from the
-    beginning would read them all again. What is remembered may be wrong soon (a late commit, a requeue), so it
-    is dropped at every poll and every wake-up: `fresh`.
+    A transaction held open elsewhere keeps the index entries of finished jobs alive, and every claim from
+    the beginning would read them all again. What is remembered may be wrong soon (a late commit, a requeue),
+    so it is dropped at every poll and every wake-up.
     """
 
     def __init__(self, queues: Iterable[str], types: Iterable[str]) -> None:
