@@ -1,6 +1,7 @@
 """Composition root: the only module that knows every concrete class."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ from bpc_worker.supervisor import Supervisor
 from bpc_worker.wake import Wake
 
 _log = log.get("app")
+
+_COLLECT_EVERY = 20_000  # new objects; jobs leave no circles behind, so there is little to find
 
 
 class PortTakenError(Exception):
@@ -150,6 +153,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         runner=runner,
         duties=(
             *((keeper.keep, keeper.fence) if plan.works else ()),
+            *((runner.watch_time_outs,) if runner is not None else ()),
             *((reaper.run,) if plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
@@ -297,4 +301,6 @@ async def _schema_problem(settings: Settings, url: str) -> str | None:
 
 
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
+    gc.freeze()  # modules and settings stay: no need to look through them again and again
+    gc.set_threshold(_COLLECT_EVERY)
     return asyncio.run(serve(settings, registry, url, plan))

@@ -36,7 +36,8 @@ class Running(Generic[T]):
 
     def _report(self, task: asyncio.Task[T]) -> None:
         self._handlers.owners.pop(task, None)  # we hold the task, so the entry would keep both for ever
-        self._handlers.to_control.send(self.mark_ended)
+        self._handlers.to_control.put(self.mark_ended)
+        self._handlers.loop.call_soon(self._handlers.to_control.wake)  # after the others that end now
 
     def mark_ended(self) -> None:
         """In the control loop."""
@@ -73,12 +74,19 @@ class Post:
         self._calls: deque[Callable[[], None]] = deque()
         self._on_its_way = False
 
-    def send(self, call: Callable[[], None]) -> None:
+    def put(self, call: Callable[[], None]) -> None:
+        """For the next `wake`."""
         self._calls.append(call)
-        if not self._on_its_way:  # else whoever clears it will find the call
+
+    def wake(self) -> None:
+        if self._calls and not self._on_its_way:  # else whoever clears it will find the calls
             self._on_its_way = True
             with suppress(RuntimeError):  # that loop is closed: the process is leaving
                 self._loop.call_soon_threadsafe(self._deliver)
+
+    def send(self, call: Callable[[], None]) -> None:
+        self.put(call)
+        self.wake()
 
     def _deliver(self) -> None:
         self._on_its_way = False  # before the first look: a call that comes from now on wakes us again
@@ -118,9 +126,15 @@ class HandlerLoop:
             self.owners[task] = owner
         return task
 
-    def run(self, work: Coroutine[object, object, T]) -> Running[T]:
+    def prepare(self, work: Coroutine[object, object, T]) -> Running[T]:
+        """It starts, with all others that were prepared, at the next `wake`."""
         running = Running(self, work)
-        self.to_handlers.send(running.start)
+        self.to_handlers.put(running.start)
+        return running
+
+    def run(self, work: Coroutine[object, object, T]) -> Running[T]:
+        running = self.prepare(work)
+        self.to_handlers.wake()
         return running
 
     def tick(self) -> None:

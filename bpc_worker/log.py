@@ -8,6 +8,8 @@ import re
 import sys
 import threading
 import traceback
+from collections.abc import Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -57,6 +59,7 @@ def configure(*, level: str, fmt: str, stream: TextIO | None = None, strict: boo
         processors=[
             structlog.stdlib.filter_by_level,
             structlog.contextvars.merge_contextvars,  # here, because the handler may be anywhere
+            _merge_job,
             ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -68,6 +71,24 @@ def configure(*, level: str, fmt: str, stream: TextIO | None = None, strict: boo
 def get(component: str) -> BoundLogger:
     """A logger for one part of the worker; it may be made before `configure` is called."""
     return structlog.stdlib.get_logger(f"bpc_worker.{component}", component=component)
+
+
+_job: ContextVar[Mapping[str, object] | None] = ContextVar("bpc_job", default=None)
+
+
+def of_job(fields: Mapping[str, object]) -> None:
+    """Every line of this task, and of tasks it starts, has these fields."""
+    _job.set(fields)
+
+
+def _merge_job(_logger: object, _method: str, event: EventDict) -> EventDict:
+    fields = _job.get()
+    return event if fields is None else {**fields, **event}
+
+
+def is_verbose() -> bool:
+    """Whether lines of level debug are written: some are dear to make."""
+    return logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
 def dropped_keys() -> int:

@@ -23,6 +23,7 @@ from bpc_worker.wake import Wake
 _log = log.get("runner")
 
 _BETWEEN_EMPTY_LOOKS = 0.05  # at most twenty looks a second, however loud the bell
+_TIME_OUT_STEP = 0.25
 _OUTSIDERS = frozenset({"amqp", "notify"})
 
 
@@ -147,6 +148,7 @@ class Runner:
         self._parts.health.note_claim()
         for claim in look.claims:
             self._start(claim, sent_at)
+        self._parts.handlers.to_handlers.wake()
         self._parts.metrics.slots(self._handling)
         return look
 
@@ -192,6 +194,14 @@ class Runner:
         if job.context.follow_ups:
             self._parts.wake.ring("follow_up")
             self._parts.tell_others()
+
+    async def watch_time_outs(self) -> None:
+        """Stop, for ever, what takes too long. One look at all is cheaper than a timer for each."""
+        while True:
+            for job in tuple(self._jobs):
+                if not job.in_time and not job.running.ended.done():
+                    job.holding.stop(StopReason.TIMEOUT)  # refused while a settle is on its way: next time
+            await asyncio.sleep(_TIME_OUT_STEP)
 
     @property
     def inside_time_outs(self) -> bool:

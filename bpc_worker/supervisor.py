@@ -8,7 +8,6 @@ from functools import partial
 from typing import Protocol
 
 import msgspec
-import structlog
 
 from bpc_worker import log
 from bpc_worker.attempt import attempt
@@ -61,7 +60,6 @@ class Job:
     started: float
     timeout: float
     finished: asyncio.Future[None]  # its end is durable, or it is somebody else's
-    timer: asyncio.TimerHandle | None = None
     stuck: bool = False
 
     @property
@@ -88,23 +86,16 @@ class Supervisor:
         self.metrics.acquired(claim.queue, claim.type, waited=waited)
         holding = self.keeper.hold(claim, sent_at=sent_at)
         context = HandlerContext(holding, self.equipment, spec.child_tasks)
-        loop = asyncio.get_running_loop()
         job = Job(
             holding=holding,
-            running=self.handlers.run(_attempt(spec, claim, context)),
+            running=self.handlers.prepare(_attempt(spec, claim, context)),
             context=context,
             started=time.monotonic(),
             timeout=spec.timeout_seconds or timeout,
-            finished=loop.create_future(),
+            finished=asyncio.get_running_loop().create_future(),
         )
         holding.on_stop = partial(self._stop, job)
-        job.timer = loop.call_later(job.timeout, self._time_is_up, job)
         return job
-
-    def _time_is_up(self, job: Job) -> None:
-        if job.holding.stopped is None and not job.holding.stop(StopReason.TIMEOUT):
-            # A stop is refused while a settle is on its way: that is bounded, so ask again.
-            job.timer = asyncio.get_running_loop().call_later(1.0, self._time_is_up, job)
 
     def _stop(self, job: Job) -> None:
         if not job.running.ended.done():
@@ -127,8 +118,6 @@ class Supervisor:
 
     def ended(self, job: Job) -> None:
         """Its handler is through: have its end written, unless it was in the handler's own transaction."""
-        if job.timer is not None:
-            job.timer.cancel()
         if job.stuck:
             return  # the process is leaving, and its lease is the reaper's
         try:
@@ -151,6 +140,7 @@ class Supervisor:
 
     def _leave(self, job: Job) -> None:
         self.keeper.drop(job.holding)
+        job.holding.on_stop = job.running.on_ended = None  # no circles: they would wait for the collector
         if not job.finished.done():
             job.finished.set_result(None)
 
@@ -171,9 +161,14 @@ class Supervisor:
                 metrics.failed(claim.queue, claim.type, reason=error.code)
             if isinstance(outcome, Retry) and status is Status.QUEUED:
                 metrics.retried(claim.queue, claim.type)
+        if status is not Status.SUCCEEDED or log.is_verbose():
+            self._say(job, outcome, status, seconds)
+
+    def _say(self, job: Job, outcome: Outcome, status: Status | None, seconds: float) -> None:
+        claim, error = job.holding.claim, _error_of(outcome)
         told = {
-            "job_id": str(claim.job_id), "job_type": claim.type, "queue": claim.queue,
-            "tenant_id": str(claim.tenant_id), "attempt": claim.attempts,
+            "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue,
+            "tenant_id": claim.tenant_id, "attempt": claim.attempts,
             "outcome": type(outcome).__name__, "status": status.value if status is not None else "LOST",
             "duration_ms": round(seconds * 1000, 1), "correlation_id": claim.correlation_id,
         }  # fmt: skip
@@ -193,11 +188,11 @@ def _outcome(job: Job) -> Outcome:
 
 
 async def _attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext) -> Outcome:
-    with structlog.contextvars.bound_contextvars(
-        job_id=str(claim.job_id), job_type=claim.type, queue=claim.queue, attempt=claim.attempts,
-        tenant_id=str(claim.tenant_id), correlation_id=claim.correlation_id,
-    ):  # fmt: skip
-        return await attempt(spec, claim, context)
+    log.of_job({
+        "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue, "attempt": claim.attempts,
+        "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id,
+    })  # fmt: skip
+    return await attempt(spec, claim, context)
 
 
 def _because(reason: StopReason | None, timeout: float, *, cancelled: bool) -> Settleable | Lost:

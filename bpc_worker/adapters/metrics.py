@@ -1,5 +1,8 @@
 """The worker's Prometheus metrics: bounded labels, no ids."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bpc_worker.jobs.errors import Code
@@ -24,8 +27,28 @@ class BoundedLabel:
         return value
 
 
+class _ByStatus(dict[str, Counter]):
+    """A status that never occurs has no sample."""
+
+    def __init__(self, make: Callable[[str], Counter]) -> None:
+        self._make = make
+
+    def __missing__(self, status: str) -> Counter:
+        found = self[status] = self._make(status)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _OfOneKind:
+    acquired: Counter
+    wait: Histogram
+    duration: Histogram
+    completed: _ByStatus
+
+
 class Metrics:
     def __init__(self) -> None:
+        self._kinds: dict[tuple[str, str], _OfOneKind] = {}
         self.registry = CollectorRegistry()
         self._type = BoundedLabel()
         self._queue = BoundedLabel()
@@ -70,20 +93,35 @@ class Metrics:
     def _job(self, queue: str, job_type: str) -> tuple[str, str]:
         return self._queue(queue), self._type(job_type)
 
+    def _of(self, queue: str, job_type: str) -> "_OfOneKind":
+        """What every job touches, looked up once per kind: finding a metric costs more than counting."""
+        found = self._kinds.get((queue, job_type))
+        if found is None:
+            labels = self._job(queue, job_type)
+            found = _OfOneKind(
+                acquired=self._acquired.labels(*labels),
+                wait=self._wait.labels(*labels),
+                duration=self._duration.labels(*labels),
+                completed=_ByStatus(lambda status: self._completed.labels(*labels, status)),
+            )
+            if len(self._kinds) < MOST_LABEL_VALUES**2:
+                self._kinds[queue, job_type] = found
+        return found
+
     def looked(self) -> None:
         self._looks.inc()
 
     def acquired(self, queue: str, job_type: str, *, waited: float) -> None:
-        labels = self._job(queue, job_type)
-        self._acquired.labels(*labels).inc()
-        self._wait.labels(*labels).observe(max(0.0, waited))
+        found = self._of(queue, job_type)
+        found.acquired.inc()
+        found.wait.observe(max(0.0, waited))
 
     def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None:
-        labels = self._job(queue, job_type)
-        self._completed.labels(*labels, status).inc()
-        self._duration.labels(*labels).observe(seconds)
+        found = self._of(queue, job_type)
+        found.completed[status].inc()
+        found.duration.observe(seconds)
         if status == "DEAD_LETTER":
-            self._dead.labels(*labels).inc()
+            self._dead.labels(*self._job(queue, job_type)).inc()
 
     def retried(self, queue: str, job_type: str) -> None:
         self._retried.labels(*self._job(queue, job_type)).inc()

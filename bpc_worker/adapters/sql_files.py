@@ -1,9 +1,14 @@
 """Load sql/…: from inside the wheel, or from the checkout beside the package."""
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+
+_PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
 @cache
@@ -17,6 +22,27 @@ def sql_root() -> Traversable:
 def query(name: str) -> bytes:
     """The statement in sql/queries/<name>.sql; psycopg takes bytes without a cast."""
     return (sql_root() / "queries" / f"{name}.sql").read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement with numbered parameters, and their names in that order."""
+
+    text: bytes
+    names: tuple[str, ...]
+
+    def values(self, params: Mapping[str, object]) -> list[object]:
+        return [params[name] for name in self.names]
+
+
+@cache
+def prepared(name: str) -> Prepared:
+    """The statement of `query` in PostgreSQL's own words: psycopg would translate a long one every time."""
+    names: dict[str, int] = {}
+    text = _PARAMETER.sub(
+        lambda found: f"${names.setdefault(found[1], len(names) + 1)}", query(name).decode()
+    )
+    return Prepared(text.replace("%%", "%").encode(), tuple(names))
 
 
 def migrations() -> list[tuple[str, str]]:

@@ -19,8 +19,8 @@ _LONGEST_BACKOFF = 15.0
 
 
 class BellListener:
-    """Hears NOTIFY on a socket of its own that it watches itself: a call that waits for notifications would hold
-    the connection, and everybody else who uses it.
+    """Hears NOTIFY on a socket of its own, which it watches itself: psycopg, waiting for notifications,
+    keeps everybody else from the connection.
     """
 
     def __init__(

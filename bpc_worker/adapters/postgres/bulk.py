@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, enqueue_params, enqueued
 from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.adapters.sql_files import query
@@ -44,7 +45,7 @@ class Bulk:
 
     async def _insert(self, link: Link, now: object) -> list[Enqueued]:
         names = [name for name in self._rows[0] if name != "tenant_id"]
-        params: dict[str, object] = {name: [row[name] for row in self._rows] for name in names}
+        params: dict[str, object] = {name: array(row[name] for row in self._rows) for name in names}
         params |= {"tenant_id": self._tenant_id, "now": now}
         async with link.transaction(timeout=self._timeout):  # a conflict takes back the others too
             rows = await link.run(query("jobs/enqueue_many"), params, timeout=self._timeout)

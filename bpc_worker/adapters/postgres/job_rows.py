@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.adapters.ids import uuid7
+from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.core.spec_hash import spec_hash
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.errors import Code, Permanent, RunAgain
@@ -113,7 +114,7 @@ def settle_group_params(
 ) -> dict[str, object]:
     """One array per column."""
     values = [settle_values(claim, settlement) for claim, settlement in ends]
-    columns: dict[str, object] = {name: [row[name] for row in values] for name in values[0]}
+    columns: dict[str, object] = {name: array(row[name] for row in values) for name in values[0]}
     return {"now": now} | columns
 
 

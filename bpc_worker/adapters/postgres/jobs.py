@@ -25,7 +25,7 @@ from bpc_worker.adapters.postgres.job_rows import (
 )
 from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.adapters.postgres.probes import Probes
-from bpc_worker.adapters.sql_files import query
+from bpc_worker.adapters.sql_files import prepared, query
 from bpc_worker.jobs.errors import Retryable, Unavailable
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
@@ -107,7 +107,8 @@ class PostgresJobs:
         if fresh:
             self._probes.forget()
         turn, call = self._probes.next_turn(), nonce()
-        params = self._probes.params(leaving_out) | {
+        asked = self._probes.asked(turn, leaving_out)
+        params = self._probes.params(asked) | {
             "now": self.now,
             "limit": limit,
             "window": limit + max(_WINDOW_MORE, limit // 2),
@@ -121,14 +122,14 @@ class PostgresJobs:
         if known.ring_at is not None:
             self._probes.ring_went_to(known.ring_at)
         if not leaving_out:
-            self._probes.learn(known.live, claims, turn=turn)
+            self._probes.learn(asked, known.live, claims, turn=turn)
         return Look(claims=claims, more=known.seen > len(claims), next_due_in=known.next_due)
 
     async def _claimed(self, call: UUID, params: Mapping[str, object]) -> tuple["_Known", list[Claim]]:
         self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too
         try:
             first, *rows = await self._claims.tuples(
-                query("jobs/claim"), params, timeout=self._settings.call_timeout
+                prepared("jobs/claim"), params, timeout=self._settings.call_timeout
             )
         except Retryable as error:
             if not isinstance(error, Unavailable):
@@ -189,7 +190,7 @@ class PostgresJobs:
     async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
         params = settle_group_params(ends, now=self.now)
         rows = await self._settles.tuples(
-            query("jobs/settle_group"), params, timeout=self._settings.call_timeout
+            prepared("jobs/settle_group"), params, timeout=self._settings.call_timeout
         )
         return {token: Status(status) for token, status in rows}
 

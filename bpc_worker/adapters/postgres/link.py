@@ -15,6 +15,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row, tuple_row
 
 from bpc_worker.adapters.postgres.errors import translate
+from bpc_worker.adapters.sql_files import Prepared
 from bpc_worker.jobs.errors import Code, Unavailable
 
 T = TypeVar("T")
@@ -106,7 +107,7 @@ class Link:
         return await self._within(lambda connection: _fetch(connection, statement, params), timeout)
 
     async def tuples(
-        self, statement: bytes, params: Mapping[str, object], *, timeout: float
+        self, statement: Prepared, params: Mapping[str, object], *, timeout: float
     ) -> list[tuple[Any, ...]]:
         """The same as plain tuples, for the statements that bring many rows."""
         return await self._within(lambda connection: _fetch_tuples(connection, statement, params), timeout)
@@ -220,10 +221,10 @@ async def _fetch(
 
 
 async def _fetch_tuples(
-    connection: Connection, statement: bytes, params: Mapping[str, object]
+    connection: Connection, statement: Prepared, params: Mapping[str, object]
 ) -> list[tuple[Any, ...]]:
-    cursor = connection.cursor(row_factory=tuple_row)
-    await cursor.execute(statement, params)
+    cursor = psycopg.AsyncRawCursor(connection, row_factory=tuple_row)
+    await cursor.execute(statement.text, statement.values(params))
     return await cursor.fetchall()
 
 

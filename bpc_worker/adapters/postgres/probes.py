@@ -1,11 +1,11 @@
 """What to ask of the queue: which places to probe, from when on, and whose turn it is. No IO."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
+from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.jobs.model import Claim, Priority
 
 Turn = Literal["ring", "oldest"]
@@ -18,14 +18,28 @@ _RING_PROBES = 256  # a claim that goes round the tenants asks about this many p
 _FEWEST_HOPS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One place of the index: nothing there is due before `since`, as far as we know."""
+class Place(NamedTuple):
+    """Where the index has the jobs of one kind, oldest first."""
 
     queue: str
     type: str
     priority: int
-    since: datetime = _BEGINNING
+
+
+class Asked:
+    """Some places, and the parameters that name them."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self.places = tuple(places)
+        self.params = {
+            "queues": array(place.queue for place in self.places),
+            "types": array(place.type for place in self.places),
+            "priorities": array(place.priority for place in self.places),
+            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(self.places))),
+        }
+
+    def without(self, types: Collection[str]) -> "Asked":
+        return Asked(place for place in self.places if place.type not in types)
 
 
 class Probes:
@@ -36,20 +50,21 @@ class Probes:
     so it is dropped at every poll and every wake-up.
     """
 
-    def __init__(self, queues: Iterable[str], types: Iterable[str]) -> None:
-        types = tuple(types)
-        self._all = tuple(
-            Probe(queue, job_type, int(priority))
+    def __init__(self, queues: Sequence[str], types: Sequence[str]) -> None:
+        self._all = Asked(
+            Place(queue, job_type, int(priority))
             for priority in Priority
             for queue in queues
             for job_type in types
         )
-        self._now = self._all
+        self._worthwhile = self._all
+        self._since: dict[Place, datetime] = {}
         self._claims = 0
         self._ring_at = _NOBODY
 
     def forget(self) -> None:
-        self._now = self._all
+        self._worthwhile = self._all
+        self._since.clear()
 
     def next_turn(self) -> Turn | None:
         """By the count n of our claims: every fourth goes round the tenants, every eighth to the oldest."""
@@ -58,42 +73,44 @@ class Probes:
             return "ring"
         return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
 
-    def params(self, leaving_out: Collection[str] = ()) -> dict[str, object]:
-        """For claim.sql."""
-        asked = [probe for probe in self._now if probe.type not in leaving_out] if leaving_out else self._now
-        return {
-            "queues": [probe.queue for probe in asked],
-            "types": [probe.type for probe in asked],
-            "priorities": [probe.priority for probe in asked],
-            "since": [probe.since for probe in asked],
-            "ring_after": self._ring_at,
-            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(asked))),
-        }
+    def asked(self, turn: Turn | None, leaving_out: Collection[str] = ()) -> Asked:
+        """Whoever has a turn may be anywhere; a claim in order needs only what was worth while last time."""
+        asked = self._all if turn is not None else self._worthwhile
+        return asked.without(leaving_out) if leaving_out else asked
 
-    def learn(self, live: Collection[int], claims: Iterable[Claim], *, turn: Turn | None) -> None:
-        """After a claim that asked for all: at which places, counted from 1, something was due."""
+    def params(self, asked: Asked) -> dict[str, object]:
+        """For claim.sql."""
+        since = array(self._since.get(place, _BEGINNING) for place in asked.places)
+        return asked.params | {"since": since, "ring_after": self._ring_at}
+
+    def learn(
+        self, asked: Asked, live: Collection[int], claims: Iterable[Claim], *, turn: Turn | None
+    ) -> None:
+        """After a claim: in which of the places asked, counted from 1, something was due."""
         if not live:
             return
-        heads = (
-            {} if turn == "ring" else _heads(claims)
-        )  # the ring's job may stand behind others at its place
-        # The levels above the last one that was needed have been looked through; in that one, and below,
-        # something may be due that a full claim did not get to see.
-        last = max(self._now[place - 1].priority for place in live)
-        self._now = tuple(
-            replace(probe, since=heads.get((probe.queue, probe.type, probe.priority), probe.since))
-            for place, probe in enumerate(self._now, start=1)
-            if place in live or probe.priority >= last
+        if turn != "ring":  # the ring's job may stand behind others at its place
+            self._since |= _heads(claims)
+        # The levels above the last one that was needed have been looked through. In that one something may
+        # be due that a full claim did not get to see; the levels below are for a claim that was not full.
+        last = max(asked.places[number - 1].priority for number in live)
+        worthwhile = tuple(
+            place
+            for number, place in enumerate(asked.places, start=1)
+            if number in live or place.priority == last
         )
+        if worthwhile != self._worthwhile.places:
+            self._worthwhile = Asked(worthwhile)
 
     def ring_went_to(self, tenant_id: UUID) -> None:
         self._ring_at = tenant_id
 
 
-def _heads(claims: Iterable[Claim]) -> dict[tuple[str, str, int], datetime]:
+def _heads(claims: Iterable[Claim]) -> dict[Place, datetime]:
     """The oldest job claimed at each place: what was due there before it is gone."""
-    heads: dict[tuple[str, str, int], datetime] = {}
+    heads: dict[Place, datetime] = {}
     for claim in claims:
-        place = (claim.queue, claim.type, claim.priority)
-        heads[place] = min(heads.get(place, claim.scheduled_at), claim.scheduled_at)
+        place = Place(claim.queue, claim.type, claim.priority)
+        if place not in heads or claim.scheduled_at < heads[place]:
+            heads[place] = claim.scheduled_at
     return heads
