@@ -24,6 +24,7 @@ class ChildFailure(msgspec.Struct, frozen=True):
 class ChildAnswer(msgspec.Struct, frozen=True):
     body: bytes | None = None
     error: ChildFailure | None = None
+    last: bool = False  # it has grown, and is better replaced than asked again
 
 
 def frame(message: msgspec.Struct) -> bytes:

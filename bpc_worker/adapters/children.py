@@ -5,8 +5,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -45,22 +44,25 @@ class Children:
 
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
         call = ChildCall(task.name, msgspec.msgpack.encode(request))
-        async with self._child() as process:
-            answer = await _ask(process, call)
+        async with self._free:
+            answer = await self._answer(call)
         if answer.error is not None:
             raise _raised(answer.error)
         return msgspec.msgpack.decode(answer.body or b"", type=task.response)
 
-    @asynccontextmanager
-    async def _child(self) -> AsyncIterator[Process]:
-        async with self._free:
-            process = self._take_idle() or await self._start()
-            try:
-                yield process
-            except BaseException:  # cancelled in the middle, or died: what it would still say is worthless
-                await self._end(process)
-                raise
+    async def _answer(self, call: ChildCall) -> ChildAnswer:
+        process = self._take_idle() or await self._start()
+        try:
+            answer = await _ask(process, call)
+        except BaseException:  # cancelled in the middle, or died: what it would still say is worthless
+            await self._end(process)
+            raise
+        if answer.last:
+            _log.info("child_replaced", reason="it has grown to half of worker.child_memory_mb")
+            await self._end(process)
+        else:
             self._idle.append(process)
+        return answer
 
     def _take_idle(self) -> Process | None:
         while self._idle:

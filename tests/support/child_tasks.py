@@ -1,5 +1,6 @@
 """Work for children in tests: found by name, like a handler's own tasks."""
 
+import hashlib
 import os
 import signal
 import sys
@@ -21,6 +22,12 @@ class Say(msgspec.Struct):
     pid: int
     environment: dict[str, str] = {}
     descriptors: list[str] = []
+    nice: int = 0
+    session_nice: str | None = None
+
+
+_kept: list[bytearray] = []
+_AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def work(request: Ask) -> Say:
@@ -38,6 +45,8 @@ def work(request: Ask) -> Say:
                 pass
         case "eat":
             _ = bytearray(4_000_000_000)
+        case "leak":
+            _kept.append(bytearray(request.number))
         case "refuse":
             raise Permanent("UNIT_MISMATCH", "kg is not kWh", detail={"line": 3})
         case "bug":
@@ -47,7 +56,24 @@ def work(request: Ask) -> Say:
         os.getpid(),
         dict(os.environ),
         sorted(path.name for path in Path("/proc/self/fd").iterdir()),
+        os.getpriority(os.PRIO_PROCESS, 0),
+        _AUTOGROUP.read_text().split()[-1] if _AUTOGROUP.exists() else None,
     )
 
 
 WORK = ChildTask(name="tests.support.child_tasks:WORK", request=Ask, response=Say, run=work)
+
+
+class Burn(msgspec.Struct):
+    rounds: int
+
+
+class Burnt(msgspec.Struct):
+    digest: bytes
+
+
+def burn(request: Burn) -> Burnt:
+    return Burnt(hashlib.pbkdf2_hmac("sha256", b"password", b"salt", request.rounds))
+
+
+BURN = ChildTask(name="tests.support.child_tasks:BURN", request=Burn, response=Burnt, run=burn)
