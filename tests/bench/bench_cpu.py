@@ -2,10 +2,10 @@
 
 `python -m tests.bench.bench_cpu [seconds]`
 
-One worker with its default settings (but for a poll every 50 ms), a real PostgreSQL with fsync, more CPU-bound
+One worker with its default settings but for a poll every 50 ms, a real PostgreSQL with fsync, more CPU-bound
 jobs due than can be done in the time. Busy: processor time of the worker and its children over wall time and
-cores. Of what was left: the same without what others used, PostgreSQL and this program among them. Start: from
-the moment before the INSERT of a job that only awaits until its handler's first line.
+cores. Of what was left: the same without what others used, PostgreSQL and this program among them. Start:
+from the moment before the INSERT of a job that only awaits until its handler's first line.
 """
 
 import hashlib

@@ -30,7 +30,7 @@ _kept: list[bytearray] = []
 _AUTOGROUP = Path("/proc/self/autogroup")
 
 
-def work(request: Ask) -> Say:
+def work(request: Ask) -> Say:  # noqa: C901 - one branch per thing to do
     match request.do:
         case "double":
             print("this must not get between the answers")
