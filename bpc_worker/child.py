@@ -17,7 +17,7 @@ from bpc_worker.handler_api import ChildTask, Code, JobError
 
 _PR_SET_PDEATHSIG = 1
 _MEGABYTE = 1024 * 1024
-_NICENESS = 10  # a worker that has something to do, and a database beside it, go first
+_NICENESS = 5  # the worker, and a database beside it, go first when they have something to do
 _AUTOGROUP = Path("/proc/self/autogroup")
 _STATM = Path("/proc/self/statm")
 

@@ -1,9 +1,11 @@
 """A few child processes, started when first needed, killed when their job ends, replaced when they die."""
 
 import asyncio
+import math
 import os
 import signal
 import sys
+import time
 from asyncio.subprocess import Process
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +25,9 @@ from bpc_worker.handler_api import (
 )
 
 _log = log.get("children")
+_AHEAD_SECONDS = 0.1  # of work at hand, so that no child waits for the next claim
+_SHORTEST = 0.001
+_NEWEST = 0.2  # what the last call says about how long a call takes
 _ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": os.defpath}  # nothing of ours: no DSN, no key
 
 
@@ -41,6 +46,16 @@ class Children:
         self._free = asyncio.Semaphore(limits.processes)
         self._idle: list[Process] = []
         self._all: set[Process] = set()
+        self._call_seconds = _AHEAD_SECONDS  # until there is something to go by
+
+    @property
+    def worth_holding(self) -> int:
+        """How many calls keep every child busy: one in work, and the next ones, more of them if they are short.
+
+        Whoever holds more only keeps them from other workers, and lets their time run out.
+        """
+        ahead = math.ceil(_AHEAD_SECONDS / self._call_seconds)
+        return self._limits.processes * (1 + ahead)
 
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
         call = ChildCall(task.name, msgspec.msgpack.encode(request))
@@ -52,11 +67,15 @@ class Children:
 
     async def _answer(self, call: ChildCall) -> ChildAnswer:
         process = self._take_idle() or await self._start()
+        asked_at = time.monotonic()
         try:
             answer = await _ask(process, call)
         except BaseException:  # cancelled in the middle, or died: what it would still say is worthless
             await self._end(process)
             raise
+        finally:
+            took = max(_SHORTEST, time.monotonic() - asked_at)
+            self._call_seconds += _NEWEST * (took - self._call_seconds)
         if answer.last:
             _log.info("child_replaced", reason="it has grown to half of worker.child_memory_mb")
             await self._end(process)
