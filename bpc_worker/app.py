@@ -35,6 +35,7 @@ from bpc_worker.reaper import Reaper
 from bpc_worker.registry import Registry
 from bpc_worker.runner import Pace, Parts, Runner
 from bpc_worker.settler import Settler
+from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
 from bpc_worker.wake import Wake
 
@@ -132,6 +133,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             supervisor=supervisor,
             handlers=handlers,
             registry=registry,
+            slots=_slots(settings, registry, equipment),
             wake=wake,
             health=health,
             metrics=metrics,
@@ -286,9 +288,16 @@ def _development_disclosure_key(settings: Settings) -> bytes | None:
     return None if settings.env == "prod" else DEVELOPMENT_DISCLOSURE_KEY
 
 
+def _slots(settings: Settings, registry: Registry, equipment: Equipment) -> Slots:
+    return Slots(
+        settings.worker.concurrency,
+        in_children=[name for name, spec in registry.items() if spec.child_tasks],
+        worth_holding=lambda: equipment.children.worth_holding,
+    )
+
+
 def _pace(settings: Settings) -> Pace:
     return Pace(
-        slots=settings.worker.concurrency,
         poll_seconds=settings.jobs.poll_interval_ms / 1000,
         job_timeout_seconds=settings.worker.job_timeout_seconds,
         suspect_check_seconds=settings.jobs.lease_seconds / 4,

@@ -38,6 +38,9 @@ class Database(Protocol):
 
 
 class Children(Protocol):
+    @property
+    def worth_holding(self) -> int: ...
+
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response: ...
 
 

@@ -86,7 +86,7 @@ class JobStore(Protocol):
         Best priority first, then oldest, but for two shares: by the count n of this store's claims, from 1
         on, n mod 4 = 0 begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest
         due job whatever its priority. Not `fresh`: what the last look found empty may be passed over.
-        `leaving_out` are types.
+        `leaving_out` are types; claims that leave out the same ones are counted by themselves.
         """
 
     async def undo_unheard_claims(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from bpc_worker.jobs.model import Claim
 from bpc_worker.lease import StopReason
 from bpc_worker.ports import JobStore, Look
 from bpc_worker.registry import Registry
+from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Job, Supervisor
 from bpc_worker.wake import Wake
 
@@ -39,7 +40,6 @@ class RunnerMetrics(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    slots: int
     poll_seconds: float
     job_timeout_seconds: float
     suspect_check_seconds: float
@@ -54,6 +54,7 @@ class Parts:
     supervisor: Supervisor
     handlers: HandlerLoop
     registry: Registry
+    slots: Slots  # of jobs whose handler has not ended; the others wait for their end to be durable
     wake: Wake
     health: Health
     metrics: RunnerMetrics
@@ -66,7 +67,10 @@ class Runner:
         self._pace = pace
         self.stuck = stuck  # a handler ignores its cancellation: the process has to end
         self._jobs: set[Job] = set()
-        self._handling = 0  # jobs whose handler has not ended; the others wait for their end to be durable
+        self._left_for_children = False  # the last look did not take all that was due: they have enough
+        self._some_for_children = (
+            True  # among what was taken last; else only a fresh look asks for them again
+        )
         self._suspect: Job | None = None
         self._emptying_for_suspect = False
         self._suspect_checked_at = time.monotonic()
@@ -111,7 +115,8 @@ class Runner:
         if self._jobs and (self._emptying_for_suspect or self._suspect is not None):
             return 0
         # What waits to be settled takes no slot; but were the database slow, it must not pile up.
-        return min(self._pace.slots - self._handling, 2 * self._pace.slots - len(self._jobs))
+        slots = self._parts.slots
+        return min(slots.free, 2 * slots.count - len(self._jobs))
 
     @property
     def _poll_is_due(self) -> bool:
@@ -133,23 +138,45 @@ class Runner:
             await self._parts.store.undo_unheard_claims()
             if self._jobs:
                 await self._mind_suspects()
-            asked = self._free
-            if asked <= 0 or not self._parts.health.may_claim:
+            if self._free <= 0 or not self._parts.health.may_claim:
                 return None
-            sent_at = time.monotonic()
             if fresh:
-                self._fresh_at = sent_at
-            self._parts.metrics.looked()
-            look = await self._parts.store.claim(limit=asked, idle=not self._jobs, fresh=fresh)
+                self._fresh_at = time.monotonic()
+            return await self._take_what_fits(fresh=fresh)
         except JobError as error:
             self._parts.health.note_database(error)
             _log.warning("look_failed", error_code=error.code, error_message=error.message)
             return None
+
+    async def _take_what_fits(self, *, fresh: bool) -> Look:
+        """All types in their order while the children have room; then those that need none."""
+        slots, look = self._parts.slots, Look(more=True)
+        room = min(self._free, slots.room_in_children) if fresh or self._some_for_children else 0
+        fits_all = room == self._free
+        if room > 0:
+            look = await self._take(room, fresh=fresh)
+            self._some_for_children = any(claim.type in slots.in_children for claim in look.claims)
+        self._left_for_children = look.more and not fits_all
+        if not self._left_for_children or self._free <= 0:
+            return look
+        rest = await self._take(self._free, fresh=fresh, leaving_out=slots.in_children)
+        return Look(
+            claims=(*look.claims, *rest.claims),
+            more=rest.more or (room > 0 and slots.room_in_children > 0),
+            next_due_in=rest.next_due_in,
+        )
+
+    async def _take(self, limit: int, *, fresh: bool, leaving_out: Collection[str] = ()) -> Look:
+        sent_at = time.monotonic()
+        self._parts.metrics.looked()
+        look = await self._parts.store.claim(
+            limit=limit, idle=not self._jobs, fresh=fresh, leaving_out=leaving_out
+        )
         self._parts.health.note_claim()
         for claim in look.claims:
             self._start(claim, sent_at)
         self._parts.handlers.to_handlers.wake()
-        self._parts.metrics.slots(self._handling)
+        self._parts.metrics.slots(self._parts.slots.taken)
         return look
 
     async def _mind_suspects(self) -> None:
@@ -165,7 +192,7 @@ class Runner:
             self._parts.registry[claim.type], claim, sent_at=sent_at, timeout=self._pace.job_timeout_seconds
         )
         self._jobs.add(job)
-        self._handling += 1
+        self._parts.slots.take(claim.type)
         if claim.suspect:
             self._suspect = job
         job.running.on_ended = partial(self._handled, job)
@@ -174,9 +201,9 @@ class Runner:
     def _handled(self, job: Job) -> None:
         """Its handler is through, and leaves its slot to the next."""
         was_full = self._free <= 0
-        self._handling -= 1
+        self._parts.slots.leave(job.holding.claim.type)
         self._parts.supervisor.ended(job)
-        if was_full:
+        if was_full or (self._left_for_children and self._parts.slots.room_in_children > 0):
             self._parts.wake.ring("slot")
 
     def _finished(self, job: Job) -> None:

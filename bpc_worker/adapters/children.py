@@ -50,7 +50,7 @@ class Children:
 
     @property
     def worth_holding(self) -> int:
-        """How many calls keep every child busy: one in work, and the next ones, more of them if they are short.
+        """How many calls keep every child busy: one in work and one at hand, or several short ones.
 
         Whoever holds more only keeps them from other workers, and lets their time run out.
         """

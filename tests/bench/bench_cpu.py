@@ -2,7 +2,7 @@
 
 `python -m tests.bench.bench_cpu [seconds]`
 
-One worker with its default settings but for a poll every 50 ms, a real PostgreSQL with fsync, more CPU-bound
+One worker with its default settings, told by NOTIFY; a real PostgreSQL with fsync; more CPU-bound
 jobs due than can be done in the time. Busy: processor time of the worker and its children over wall time and
 cores. Of what was left: the same without what others used, PostgreSQL and this program among them. Start:
 from the moment before the INSERT of a job that only awaits until its handler's first line.
@@ -148,7 +148,7 @@ def main(seconds: float = SECONDS) -> dict[str, object]:
         databases.make_template(server)
         with (
             databases.database(server) as db,
-            worker(db.url_as("bpc_worker"), BPC_LOG_LEVEL="info", BPC_JOBS_POLL_INTERVAL_MS=50) as running,
+            worker(db.url_as("bpc_worker"), BPC_LOG_LEVEL="info") as running,
         ):
             running.wait_ready()
             feed(db, seconds)

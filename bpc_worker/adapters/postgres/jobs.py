@@ -78,7 +78,7 @@ class PostgresJobs:
         # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
         self._settles = Link(replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS)))
         self._unanswered: dict[UUID, _Doubt] = {}
-        self._probes = Probes(settings.queues, settings.types)
+        self._probes: dict[frozenset[str], Probes] = {}
         self._bulks, self._one_bulk = (
             Link(dsn),
             asyncio.Lock(),
@@ -104,11 +104,12 @@ class PostgresJobs:
     async def claim(
         self, *, limit: int, idle: bool, fresh: bool = True, leaving_out: Collection[str] = ()
     ) -> Look:
+        probes = self._probes_without(frozenset(leaving_out))
         if fresh:
-            self._probes.forget()
-        turn, call = self._probes.next_turn(), nonce()
-        asked = self._probes.asked(turn, leaving_out)
-        params = self._probes.params(asked) | {
+            probes.forget()
+        turn, call = probes.next_turn(), nonce()
+        asked = probes.asked(turn)
+        params = probes.params(asked) | {
             "now": self.now,
             "limit": limit,
             "window": limit + max(_WINDOW_MORE, limit // 2),
@@ -120,10 +121,16 @@ class PostgresJobs:
         }
         known, claims = await self._claimed(call, params)
         if known.ring_at is not None:
-            self._probes.ring_went_to(known.ring_at)
-        if not leaving_out:
-            self._probes.learn(asked, known.live, claims, turn=turn)
+            probes.ring_went_to(known.ring_at)
+        probes.learn(asked, known.live, claims, turn=turn)
         return Look(claims=claims, more=known.seen > len(claims), next_due_in=known.next_due)
+
+    def _probes_without(self, types: frozenset[str]) -> Probes:
+        """For each choice of types their own: one by turns with another must not take the other's turns."""
+        if types not in self._probes:
+            asked = [name for name in self._settings.types if name not in types]
+            self._probes[types] = Probes(self._settings.queues, asked)
+        return self._probes[types]
 
     async def _claimed(self, call: UUID, params: Mapping[str, object]) -> tuple["_Known", list[Claim]]:
         self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too

@@ -38,9 +38,6 @@ class Asked:
             "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(self.places))),
         }
 
-    def without(self, types: Collection[str]) -> "Asked":
-        return Asked(place for place in self.places if place.type not in types)
-
 
 class Probes:
     """Remembers, between two polls, where there was nothing and how far the rest has been emptied.
@@ -73,10 +70,9 @@ class Probes:
             return "ring"
         return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
 
-    def asked(self, turn: Turn | None, leaving_out: Collection[str] = ()) -> Asked:
+    def asked(self, turn: Turn | None) -> Asked:
         """Whoever has a turn may be anywhere; a claim in order needs only what was worth while last time."""
-        asked = self._all if turn is not None else self._worthwhile
-        return asked.without(leaving_out) if leaving_out else asked
+        return self._all if turn is not None else self._worthwhile
 
     def params(self, asked: Asked) -> dict[str, object]:
         """For claim.sql."""
