@@ -26,10 +26,10 @@ class Slots:
 
     @property
     def room_in_children(self) -> int:
-        """How many jobs more are worth claiming for them; none until it is worth a claim."""
+        """How many jobs more are worth claiming for them; none while they have half of what they can use."""
         most = min(self._worth_holding(), self.count - self.count // 4)
         room = most - self._taken_for_children
-        return room if room >= max(1, most // 4) else 0
+        return room if room >= max(1, most // 2) else 0
 
     def take(self, job_type: str) -> None:
         self._taken += 1
