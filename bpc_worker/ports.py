@@ -1,9 +1,10 @@
 """What the engine needs from the outside, as small Protocols."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Protocol
 
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
@@ -70,6 +71,10 @@ class Pause:
     expires_at: datetime | None = None  # None: until somebody resumes it
 
 
+Caps = Mapping[frozenset[str], int]  # of these types together, at most so many
+_NO_CAPS: Caps = MappingProxyType({})
+
+
 class JobStore(Protocol):
     """The queue. All waiting is bounded; Unavailable means the store could not be reached in time."""
 
@@ -78,15 +83,13 @@ class JobStore(Protocol):
     async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """All of them or none, in their order; an idempotency key that is there already adds nothing."""
 
-    async def claim(
-        self, *, limit: int, idle: bool, fresh: bool = True, leaving_out: Collection[str] = ()
-    ) -> Look:
+    async def claim(self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps = _NO_CAPS) -> Look:
         """Take up to `limit` due jobs; one suspect alone when this worker is idle.
 
         Best priority first, then oldest, but for two shares: by the count n of this store's claims, from 1
         on, n mod 4 = 0 begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest
         due job whatever its priority. Not `fresh`: what the last look found empty may be passed over.
-        `leaving_out` are types; claims that leave out the same ones are counted by themselves.
+        No more than so many are taken of the types of a cap, all together; the order is kept otherwise.
         """
 
     async def undo_unheard_claims(self) -> None:

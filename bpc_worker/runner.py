@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -67,10 +67,6 @@ class Runner:
         self._pace = pace
         self.stuck = stuck  # a handler ignores its cancellation: the process has to end
         self._jobs: set[Job] = set()
-        self._left_for_children = False  # the last look did not take all that was due: they have enough
-        self._some_for_children = (
-            True  # among what was taken last; else only a fresh look asks for them again
-        )
         self._suspect: Job | None = None
         self._emptying_for_suspect = False
         self._suspect_checked_at = time.monotonic()
@@ -138,40 +134,19 @@ class Runner:
             await self._parts.store.undo_unheard_claims()
             if self._jobs:
                 await self._mind_suspects()
-            if self._free <= 0 or not self._parts.health.may_claim:
+            asked = self._free
+            if asked <= 0 or not self._parts.health.may_claim:
                 return None
+            sent_at = time.monotonic()
             if fresh:
-                self._fresh_at = time.monotonic()
-            return await self._take_what_fits(fresh=fresh)
+                self._fresh_at = sent_at
+            self._parts.metrics.looked()
+            caps = self._parts.slots.caps
+            look = await self._parts.store.claim(limit=asked, idle=not self._jobs, fresh=fresh, caps=caps)
         except JobError as error:
             self._parts.health.note_database(error)
             _log.warning("look_failed", error_code=error.code, error_message=error.message)
             return None
-
-    async def _take_what_fits(self, *, fresh: bool) -> Look:
-        """All types in their order while the children have room; then those that need none."""
-        slots, look = self._parts.slots, Look(more=True)
-        room = min(self._free, slots.room_in_children) if fresh or self._some_for_children else 0
-        fits_all = room == self._free
-        if room > 0:
-            look = await self._take(room, fresh=fresh)
-            self._some_for_children = any(claim.type in slots.in_children for claim in look.claims)
-        self._left_for_children = look.more and not fits_all
-        if not self._left_for_children or self._free <= 0:
-            return look
-        rest = await self._take(self._free, fresh=fresh, leaving_out=slots.in_children)
-        return Look(
-            claims=(*look.claims, *rest.claims),
-            more=rest.more or (room > 0 and slots.room_in_children > 0),
-            next_due_in=rest.next_due_in,
-        )
-
-    async def _take(self, limit: int, *, fresh: bool, leaving_out: Collection[str] = ()) -> Look:
-        sent_at = time.monotonic()
-        self._parts.metrics.looked()
-        look = await self._parts.store.claim(
-            limit=limit, idle=not self._jobs, fresh=fresh, leaving_out=leaving_out
-        )
         self._parts.health.note_claim()
         for claim in look.claims:
             self._start(claim, sent_at)
@@ -201,9 +176,9 @@ class Runner:
     def _handled(self, job: Job) -> None:
         """Its handler is through, and leaves its slot to the next."""
         was_full = self._free <= 0
-        self._parts.slots.leave(job.holding.claim.type)
+        makes_room = self._parts.slots.leave(job.holding.claim.type)
         self._parts.supervisor.ended(job)
-        if was_full or (self._left_for_children and self._parts.slots.room_in_children > 0):
+        if was_full or makes_room:
             self._parts.wake.ring("slot")
 
     def _finished(self, job: Job) -> None:

@@ -7,17 +7,23 @@ def slots(count: int = 10, worth_holding: int = 4) -> Slots:
     return Slots(count, in_children={"COMPILE"}, worth_holding=lambda: worth_holding)
 
 
+def room(some: Slots) -> int:
+    [(types, most)] = some.caps.items()
+    assert types == {"COMPILE"}
+    return most
+
+
 def test_only_jobs_that_work_in_children_take_their_room() -> None:
     some = slots()
     some.take("COMPILE")
     some.take("SIGN")
 
-    assert (some.taken, some.free, some.room_in_children) == (2, 8, 3)
+    assert (some.taken, some.free, room(some)) == (2, 8, 3)
 
     some.leave("SIGN")
     some.leave("COMPILE")
 
-    assert (some.taken, some.free, some.room_in_children) == (0, 10, 4)
+    assert (some.taken, some.free, room(some)) == (0, 10, 4)
 
 
 def test_children_that_have_enough_leave_slots_to_others() -> None:
@@ -25,28 +31,25 @@ def test_children_that_have_enough_leave_slots_to_others() -> None:
     for _ in range(4):
         some.take("COMPILE")
 
-    assert (some.free, some.room_in_children) == (6, 0)
+    assert (some.free, room(some)) == (6, 0)
 
 
 def test_however_short_their_work_a_quarter_of_the_slots_stays_free() -> None:
-    assert slots(worth_holding=200).room_in_children == 8
-    assert slots(4, worth_holding=200).room_in_children == 3
+    assert room(slots(worth_holding=200)) == 8
+    assert room(slots(4, worth_holding=200)) == 3
 
 
 def test_few_slots_are_not_divided() -> None:
-    assert [slots(count).room_in_children for count in (1, 2, 3)] == [1, 2, 3]
+    assert [room(slots(count)) for count in (1, 2, 3)] == [1, 2, 3]
 
 
 def test_jobs_for_children_are_claimed_several_at_a_time() -> None:
     some = slots(worth_holding=200)
     for _ in range(8):
         some.take("COMPILE")
-    rooms = []
-    for _ in range(5):
-        some.leave("COMPILE")
-        rooms.append(some.room_in_children)
+    rooms = [(some.leave("COMPILE"), room(some)) for _ in range(5)]
 
-    assert rooms == [0, 0, 0, 4, 5]
+    assert rooms == [(False, 0), (False, 0), (False, 0), (True, 4), (False, 5)]
 
 
 def test_what_is_worth_holding_may_shrink_below_what_is_held() -> None:
@@ -56,4 +59,8 @@ def test_what_is_worth_holding_may_shrink_below_what_is_held() -> None:
         some.take("COMPILE")
     worth = 4
 
-    assert some.room_in_children == 0
+    assert room(some) == 0
+
+
+def test_a_worker_without_such_types_has_no_cap() -> None:
+    assert Slots(10, in_children=(), worth_holding=lambda: 4).caps == {}

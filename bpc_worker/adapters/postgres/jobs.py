@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -29,12 +29,11 @@ from bpc_worker.adapters.sql_files import prepared, query
 from bpc_worker.jobs.errors import Retryable, Unavailable
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.ports import Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.ports import Caps, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
 
 REAP_PAGE = 100
 _DOUBT_PAUSE = 1.0
 _SETTLE_LOCK_SECONDS = 0.1
-_WINDOW_MORE = 10  # rows looked at beyond those wanted: others may hold some of them
 
 
 @dataclass(slots=True)
@@ -78,11 +77,8 @@ class PostgresJobs:
         # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
         self._settles = Link(replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS)))
         self._unanswered: dict[UUID, _Doubt] = {}
-        self._probes: dict[frozenset[str], Probes] = {}
-        self._bulks, self._one_bulk = (
-            Link(dsn),
-            asyncio.Lock(),
-        )  # connected by the first bulk, if there is one
+        self._probes = Probes(settings.queues, settings.types)
+        self._bulks, self._one_bulk = Link(dsn), asyncio.Lock()  # connected by the first bulk
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         params = enqueue_params(self._settings, tenant_id, job, parent) | {"now": self.now}
@@ -101,18 +97,14 @@ class PostgresJobs:
                     return await bulk.send(self._bulks, now=self.now)
         raise AssertionError("unreachable: tenacity returns or raises")
 
-    async def claim(
-        self, *, limit: int, idle: bool, fresh: bool = True, leaving_out: Collection[str] = ()
-    ) -> Look:
-        probes = self._probes_without(frozenset(leaving_out))
+    async def claim(self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None) -> Look:
         if fresh:
-            probes.forget()
-        turn, call = probes.next_turn(), nonce()
-        asked = probes.asked(turn)
-        params = probes.params(asked) | {
+            self._probes.forget()
+        turn, call = self._probes.next_turn(), nonce()
+        asked = self._probes.asked(turn, caps or {})
+        params = self._probes.params(asked, limit=limit) | {
             "now": self.now,
             "limit": limit,
-            "window": limit + max(_WINDOW_MORE, limit // 2),
             "turn": turn,
             "idle": idle,
             "owner": self._settings.owner,
@@ -121,16 +113,9 @@ class PostgresJobs:
         }
         known, claims = await self._claimed(call, params)
         if known.ring_at is not None:
-            probes.ring_went_to(known.ring_at)
-        probes.learn(asked, known.live, claims, turn=turn)
+            self._probes.ring_went_to(known.ring_at)
+        self._probes.learn(asked, known.live, claims)
         return Look(claims=claims, more=known.seen > len(claims), next_due_in=known.next_due)
-
-    def _probes_without(self, types: frozenset[str]) -> Probes:
-        """For each choice of types their own: one by turns with another must not take the other's turns."""
-        if types not in self._probes:
-            asked = [name for name in self._settings.types if name not in types]
-            self._probes[types] = Probes(self._settings.queues, asked)
-        return self._probes[types]
 
     async def _claimed(self, call: UUID, params: Mapping[str, object]) -> tuple["_Known", list[Claim]]:
         self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.jobs.model import Claim, Priority
+from bpc_worker.ports import Caps
 
 Turn = Literal["ring", "oldest"]
 
@@ -16,6 +17,7 @@ _RING_EVERY = 4
 _OLDEST_EVERY = 8
 _RING_PROBES = 256  # a claim that goes round the tenants asks about this many places
 _FEWEST_HOPS = 8
+_WINDOW_MORE = 10
 
 
 class Place(NamedTuple):
@@ -26,17 +28,42 @@ class Place(NamedTuple):
     priority: int
 
 
-class Asked:
+class Places:
     """Some places, and the parameters that name them."""
 
     def __init__(self, places: Iterable[Place]) -> None:
-        self.places = tuple(places)
-        self.params = {
-            "queues": array(place.queue for place in self.places),
-            "types": array(place.type for place in self.places),
-            "priorities": array(place.priority for place in self.places),
-            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(self.places))),
+        self.all = tuple(places)
+        self.names = {
+            "queues": array(place.queue for place in self.all),
+            "types": array(place.type for place in self.all),
+            "priorities": array(place.priority for place in self.all),
+            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(self.all))),
         }
+
+    def pots(self, caps: Iterable[frozenset[str]]) -> list[int | None]:
+        """For each place the number of the cap that counts it, from 1."""
+        numbers = {job_type: number for number, types in enumerate(caps, start=1) for job_type in types}
+        return [numbers.get(place.type) for place in self.all]
+
+
+class Asked:
+    """The places of one claim, with what may be taken from those that share a pot."""
+
+    def __init__(self, places: Places, caps: Caps, turn: Turn | None, *, complete: bool) -> None:
+        self.places = places.all
+        self.turn = turn
+        self.complete = complete  # no place was left out because of a cap
+        self._names = places.names
+        self._pots = places.pots(caps)
+        # Whoever has a turn is taken from his pot beforehand.
+        self._most = [most - (turn is not None) for most in caps.values()]
+
+    def params(self, limit: int) -> dict[str, object]:
+        """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""
+        window = limit + max(_WINDOW_MORE, limit // 2)
+        surplus = sum(min(window, self._most[pot - 1]) for pot in self._pots if pot is not None)
+        numbers = {"window": window, "reach": window + surplus}
+        return self._names | numbers | {"pot": array(self._pots), "pots": array(self._most)}
 
 
 class Probes:
@@ -48,7 +75,7 @@ class Probes:
     """
 
     def __init__(self, queues: Sequence[str], types: Sequence[str]) -> None:
-        self._all = Asked(
+        self._all = Places(
             Place(queue, job_type, int(priority))
             for priority in Priority
             for queue in queues
@@ -70,23 +97,28 @@ class Probes:
             return "ring"
         return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
 
-    def asked(self, turn: Turn | None) -> Asked:
+    def asked(self, turn: Turn | None, caps: Caps) -> Asked:
         """Whoever has a turn may be anywhere; a claim in order needs only what was worth while last time."""
-        return self._all if turn is not None else self._worthwhile
+        places = self._all if turn is not None else self._worthwhile
+        full = {job_type for types, most in caps.items() for job_type in types if most <= 0}
+        if not full:
+            return Asked(places, caps, turn, complete=True)
+        left = Places(place for place in places.all if place.type not in full)
+        return Asked(left, {types: most for types, most in caps.items() if most > 0}, turn, complete=False)
 
-    def params(self, asked: Asked) -> dict[str, object]:
+    def params(self, asked: Asked, *, limit: int) -> dict[str, object]:
         """For claim.sql."""
         since = array(self._since.get(place, _BEGINNING) for place in asked.places)
-        return asked.params | {"since": since, "ring_after": self._ring_at}
+        return asked.params(limit) | {"since": since, "ring_after": self._ring_at}
 
-    def learn(
-        self, asked: Asked, live: Collection[int], claims: Iterable[Claim], *, turn: Turn | None
-    ) -> None:
+    def learn(self, asked: Asked, live: Collection[int], claims: Iterable[Claim]) -> None:
         """After a claim: in which of the places asked, counted from 1, something was due."""
         if not live:
             return
-        if turn != "ring":  # the ring's job may stand behind others at its place
+        if asked.turn != "ring":  # the ring's job may stand behind others at its place
             self._since |= _heads(claims)
+        if not asked.complete:
+            return
         # The levels above the last one that was needed have been looked through. In that one something may
         # be due that a full claim did not get to see; the levels below are for a claim that was not full.
         last = max(asked.places[number - 1].priority for number in live)
@@ -95,8 +127,8 @@ class Probes:
             for number, place in enumerate(asked.places, start=1)
             if number in live or place.priority == last
         )
-        if worthwhile != self._worthwhile.places:
-            self._worthwhile = Asked(worthwhile)
+        if worthwhile != self._worthwhile.all:
+            self._worthwhile = Places(worthwhile)
 
     def ring_went_to(self, tenant_id: UUID) -> None:
         self._ring_at = tenant_id

@@ -5,6 +5,7 @@
 -- A probe is one (queue, type, priority) of this worker, with a time before which there is nothing to find. What
 -- is paused is left out. Probes read without locking, and a little more than is wanted; then the rows are
 -- locked in their order, and what somebody else holds is passed over.
+-- Some probes share a pot, from which only so many may be taken.
 -- By turns the first is another one: the next tenant's in the ring, or the oldest whatever its priority.
 -- A suspect (its last holder died on it at least twice) is taken only by an idle worker, and alone:
 -- otherwise a job that kills its process takes its neighbours with it.
@@ -17,9 +18,10 @@ paused AS MATERIALIZED (
   WHERE expires_at IS NULL OR expires_at > (SELECT now FROM clock)
 ),
 probe AS MATERIALIZED (
-  SELECT place, queue, type, priority, since
-  FROM unnest(%(queues)s::text[], %(types)s::text[], %(priorities)s::smallint[], %(since)s::timestamptz[])
-       WITH ORDINALITY AS asked (queue, type, priority, since, place)
+  SELECT place, queue, type, priority, since, pot, coalesce((%(pots)s::integer[])[pot], %(window)s::integer) AS most
+  FROM unnest(%(queues)s::text[], %(types)s::text[], %(priorities)s::smallint[], %(since)s::timestamptz[],
+              %(pot)s::integer[])
+       WITH ORDINALITY AS asked (queue, type, priority, since, pot, place)
   WHERE NOT EXISTS (SELECT FROM paused WHERE (kind = 'queue' AND name = queue) OR (kind = 'type' AND name = type))
 ),
 suspect AS MATERIALIZED (
@@ -34,10 +36,10 @@ suspect AS MATERIALIZED (
   FOR UPDATE SKIP LOCKED
 ),
 candidate AS MATERIALIZED (  -- level by level, and no further than needed
-  SELECT found.job_id, level.priority, found.scheduled_at, found.place
+  SELECT found.job_id, level.priority, found.scheduled_at, found.place, found.pot, found.most
   FROM (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
   CROSS JOIN LATERAL (
-    SELECT hit.job_id, hit.scheduled_at, probe.place
+    SELECT hit.job_id, hit.scheduled_at, probe.place, probe.pot, probe.most
     FROM probe
     CROSS JOIN LATERAL (
       SELECT job_id, scheduled_at FROM jobs
@@ -46,14 +48,14 @@ candidate AS MATERIALIZED (  -- level by level, and no further than needed
         AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
         AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
       ORDER BY scheduled_at, job_id
-      LIMIT %(window)s::integer
+      LIMIT probe.most
     ) AS hit
     WHERE probe.priority = level.priority
     ORDER BY hit.scheduled_at, hit.job_id
-    LIMIT %(window)s::integer
+    LIMIT %(reach)s::integer
   ) AS found
   WHERE NOT EXISTS (SELECT FROM suspect)
-  LIMIT %(window)s::integer
+  LIMIT %(reach)s::integer
 ),
 ring AS MATERIALIZED (  -- the next few tenants after the last one so served, round and round
   SELECT lap, tenant_id
@@ -111,7 +113,14 @@ wanted AS MATERIALIZED (
     UNION ALL
     SELECT job_id, 0 FROM oldest
     UNION ALL
-    SELECT job_id, row_number() OVER (ORDER BY priority, scheduled_at, job_id) FROM candidate
+    SELECT job_id, rank
+    FROM (
+      SELECT job_id, pot, most,
+             row_number() OVER (ORDER BY priority, scheduled_at, job_id) AS rank,
+             row_number() OVER (PARTITION BY pot ORDER BY priority, scheduled_at, job_id) AS of_pot
+      FROM candidate
+    ) AS ranked
+    WHERE pot IS NULL OR of_pot <= most
   ) AS listed
   GROUP BY job_id
 ),
