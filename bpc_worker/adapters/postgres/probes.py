@@ -55,8 +55,7 @@ class Asked:
         self.complete = complete  # no place was left out because of a cap
         self._names = places.names
         self._pots = places.pots(caps)
-        # Whoever has a turn is taken from his pot beforehand.
-        self._most = [most - (turn is not None) for most in caps.values()]
+        self._most = [*caps.values()]
 
     def params(self, limit: int) -> dict[str, object]:
         """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""

@@ -71,10 +71,10 @@ ring AS MATERIALIZED (  -- the next few tenants after the last one so served, ro
   LIMIT %(hops)s::integer
 ),
 next_of_ring AS MATERIALIZED (
-  SELECT ring.lap, ring.tenant_id, best.job_id
+  SELECT ring.tenant_id, best.job_id, best.pot
   FROM ring
   CROSS JOIN LATERAL (
-    SELECT hit.job_id
+    SELECT hit.job_id, probe.pot
     FROM probe
     CROSS JOIN LATERAL (
       SELECT job_id, scheduled_at FROM jobs
@@ -91,7 +91,7 @@ next_of_ring AS MATERIALIZED (
   LIMIT 1
 ),
 oldest AS MATERIALIZED (
-  SELECT hit.job_id
+  SELECT hit.job_id, probe.pot
   FROM probe
   CROSS JOIN LATERAL (
     SELECT job_id, scheduled_at FROM jobs
@@ -106,23 +106,23 @@ oldest AS MATERIALIZED (
   ORDER BY hit.scheduled_at, hit.job_id
   LIMIT 1
 ),
+first AS MATERIALIZED (
+  SELECT job_id, pot FROM next_of_ring
+  UNION ALL
+  SELECT job_id, pot FROM oldest
+),
 wanted AS MATERIALIZED (
-  SELECT job_id, min(rank) AS rank
+  SELECT job_id, 0 AS rank FROM first
+  UNION ALL
+  SELECT job_id, rank
   FROM (
-    SELECT job_id, 0 AS rank FROM next_of_ring
-    UNION ALL
-    SELECT job_id, 0 FROM oldest
-    UNION ALL
-    SELECT job_id, rank
-    FROM (
-      SELECT job_id, pot, most,
-             row_number() OVER (ORDER BY priority, scheduled_at, job_id) AS rank,
-             row_number() OVER (PARTITION BY pot ORDER BY priority, scheduled_at, job_id) AS of_pot
-      FROM candidate
-    ) AS ranked
-    WHERE pot IS NULL OR of_pot <= most
-  ) AS listed
-  GROUP BY job_id
+    SELECT job_id, pot, most,
+           row_number() OVER (ORDER BY priority, scheduled_at, job_id) AS rank,
+           row_number() OVER (PARTITION BY pot ORDER BY priority, scheduled_at, job_id) AS of_pot
+    FROM candidate
+    WHERE job_id NOT IN (SELECT job_id FROM first)
+  ) AS ranked
+  WHERE pot IS NULL OR of_pot + (SELECT count(*) FROM first WHERE first.pot = ranked.pot) <= most
 ),
 locked AS MATERIALIZED (
   SELECT jobs.job_id, wanted.rank
