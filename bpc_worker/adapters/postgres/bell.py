@@ -77,6 +77,10 @@ class Ringer:
             return
         self._task = asyncio.create_task(self._ring())
 
+    async def done(self) -> None:
+        if self._task is not None:
+            await self._task
+
     async def _ring(self) -> None:
         while True:
             self._again = False

@@ -26,6 +26,7 @@ Connection = psycopg.AsyncConnection[DictRow]
 # compile the larger statements for a second.
 _ENGINE_OPTIONS = {
     "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }

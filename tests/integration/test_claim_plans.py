@@ -1,0 +1,101 @@
+"""The plans of the engine's statements, on the newest PostgreSQL and on an older one: through the right index
+while the table is empty, young, large, and full of finished jobs; for a plan, once made, is kept.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.adapters.sql_files import prepared
+from tests.support import database as databases
+from tests.support.database import Database
+from tests.support.other_postgres import OLDER, older_bin_dir
+
+Node = dict[str, object]
+
+FILL = """
+INSERT INTO jobs (tenant_id, type, queue, priority, status, scheduled_at, finished_at, idempotency_key)
+SELECT (SELECT min(tenant_id::text)::uuid FROM tenants), 'TYPE_' || g % 7, 'default', g % 4,
+       CASE WHEN g % 3 = 0 THEN 'QUEUED' ELSE 'SUCCEEDED' END, now() - g * interval '1 ms', now(), 'k' || g
+FROM generate_series(1, 30000) AS g
+"""
+
+
+@pytest.fixture(scope="module", params=["newest", "older"])
+def any_db(request: pytest.FixtureRequest) -> Iterator[Database]:
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "older":
+            folder = older_bin_dir()
+            if folder is None:
+                assert os.environ.get("CI") != "true", f"PostgreSQL {OLDER} could not be had"
+                pytest.skip(f"no PostgreSQL {OLDER} here; BPC_TEST_OLDER_PG_BIN names its programs")
+            patch.setenv("BPC_TEST_PG_BIN", str(folder))
+        with databases.postgres() as server:
+            databases.make_template(server)
+            with databases.database(server) as db:
+                db.tenant()
+                yield db
+
+
+@pytest.fixture(params=["empty", "not analysed", "analysed"])
+def table(request: pytest.FixtureRequest, any_db: Database) -> Database:
+    any_db.run("TRUNCATE jobs")
+    if request.param != "empty":
+        any_db.run(FILL)
+    if request.param == "analysed":
+        any_db.run("ANALYZE jobs")
+    return any_db
+
+
+def scans(db: Database, name: str) -> set[str]:
+    """Through what the kept plan reads `jobs`."""
+    statement = prepared(name)
+    nothing = ", ".join(["NULL"] * len(statement.names))
+    conninfo = Dsn(url=db.url, application_name="plans", engine=True).conninfo()
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute(b"PREPARE wanted AS " + statement.text)
+        row = connection.execute(f"EXPLAIN (FORMAT JSON) EXECUTE wanted ({nothing})".encode()).fetchone()
+        assert row is not None
+        [plan] = row[0] if isinstance(row[0], list) else json.loads(row[0])
+    return {_through(node) for node in _nodes(plan["Plan"]) if node.get("Relation Name") == "jobs"} - {""}
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.get("Plans", []):  # type: ignore[attr-defined]  # a list of nodes
+        yield from _nodes(child)
+
+
+def _through(node: Node) -> str:
+    kind = str(node["Node Type"])
+    if kind in {"Index Scan", "Index Only Scan"}:
+        return str(node["Index Name"])
+    return "" if kind == "ModifyTable" else kind
+
+
+@pytest.mark.parametrize(
+    ("name", "indexes"),
+    [
+        ("jobs/claim", {"jobs_probe", "jobs_ring", "jobs_suspect", "jobs_pkey"}),
+        ("jobs/settle", {"jobs_pkey"}),
+        ("jobs/settle_group", {"jobs_pkey"}),
+        ("jobs/renew", {"jobs_pkey"}),
+        ("jobs/reap", {"jobs_leased", "jobs_pkey"}),
+        ("jobs/suspect_waiting", {"jobs_suspect"}),
+    ],
+)
+def test_every_row_is_found_through_its_index(table: Database, name: str, indexes: set[str]) -> None:
+    assert scans(table, name) <= indexes
+
+
+def test_no_plan_is_compiled(table: Database) -> None:
+    """Compiling the claim takes a second on the older one."""
+    conninfo = Dsn(url=table.url, application_name="plans", engine=True).conninfo()
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        found = connection.execute("SHOW jit").fetchone()
+
+    assert found == ("off",)
