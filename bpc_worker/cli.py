@@ -9,6 +9,7 @@ import click
 from bpc_worker import (
     __version__,
     cli_audit,
+    cli_config,
     cli_documents,
     cli_export,
     cli_keys,
@@ -52,6 +53,8 @@ main.add_command(cli_owner.tenant)
 main.add_command(cli_owner.product)
 main.add_command(cli_documents.document)
 main.add_command(cli_snapshots.snapshot)
+main.add_command(cli_config.config)
+main.add_command(cli_config.completion)
 
 
 @main.command()
@@ -197,22 +200,6 @@ def health(*, ready: bool, config_path: str | None) -> None:
     finally:
         connection.close()
     raise SystemExit(0 if answer.status == http.client.OK else EXIT_FAILED)
-
-
-@main.command()
-@config_option
-def config(config_path: str | None) -> None:
-    r"""Print the effective configuration and where each value comes from; secrets are masked.
-
-    \b
-    Example: bpc-worker config
-    """
-    from bpc_worker.config import describe
-
-    rows = describe(settings_from(config_path))
-    width = max(len(key) for key, _, _ in rows)
-    for key, value, source in rows:
-        click.echo(f"{key:<{width}}  {value or '-':<32}  {source}")
 
 
 @main.command()
