@@ -10,6 +10,7 @@ from bpc_worker import (
     __version__,
     cli_audit,
     cli_config,
+    cli_doctor,
     cli_documents,
     cli_export,
     cli_keys,
@@ -55,6 +56,7 @@ main.add_command(cli_documents.document)
 main.add_command(cli_snapshots.snapshot)
 main.add_command(cli_config.config)
 main.add_command(cli_config.completion)
+main.add_command(cli_doctor.doctor)
 
 
 @main.command()

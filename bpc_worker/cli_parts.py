@@ -42,22 +42,36 @@ def printable(text: str) -> str:
     )
 
 
-def settings_from(config_path: str | None, **flags: object) -> "Settings":
+def load_settings(config_path: str | None, **flags: object) -> "Settings":
+    """The effective settings, with logs as they say; ConfigError with all that is wrong."""
     import socket
 
     from bpc_worker import config, log
 
     given = {name.replace("__", "."): value for name, value in flags.items() if value is not None}
-    try:
-        settings = config.load(
-            env=os.environ,
-            flags=given,
-            config_path=config_path,
-            default_worker_id=f"{socket.gethostname()}-{os.getpid()}",
-        )
-    except config.ConfigError as error:
-        fail(EXIT_USAGE, "the configuration is not valid:", *(f"  {problem}" for problem in error.problems))
+    settings = config.load(
+        env=os.environ,
+        flags=given,
+        config_path=config_path,
+        default_worker_id=f"{socket.gethostname()}-{os.getpid()}",
+    )
     log.configure(level=settings.log.level, fmt=settings.log.format)
+    return settings
+
+
+def settings_from(config_path: str | None, **flags: object) -> "Settings":
+    from bpc_worker import config
+
+    try:
+        settings = load_settings(config_path, **flags)
+    except config.ConfigError as error:
+        problems = (f"  {problem}" for problem in error.problems)
+        fail(
+            EXIT_USAGE,
+            "the configuration is not valid:",
+            *problems,
+            "`bpc-worker config --example` shows all",
+        )
     for hint in settings.hints:
         click.echo(f"bpc-worker: {hint}", err=True)
     return settings

@@ -125,7 +125,7 @@ _name = text(100)
 def _list_of(value: object, kind: Kind) -> tuple[str, ...]:
     parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
     if not isinstance(parts, list | tuple):
-        raise ValueError
+        raise ValueError  # noqa: TRY004 - the word for a value that is not allowed
     for part in parts:
         kind.parse(part)
     return tuple(dict.fromkeys(parts))
