@@ -57,6 +57,7 @@ main.add_command(cli_snapshots.snapshot)
 main.add_command(cli_config.config)
 main.add_command(cli_config.completion)
 main.add_command(cli_doctor.doctor)
+main.add_command(cli_doctor.explain)
 
 
 @main.command()

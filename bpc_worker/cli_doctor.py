@@ -8,9 +8,11 @@ import click
 
 from bpc_worker.cli_parts import (
     EXIT_FAILED,
+    EXIT_NOT_FOUND,
     EXIT_UNREACHABLE,
     Command,
     database_url,
+    fail,
     load_settings,
     printable,
 )
@@ -19,6 +21,7 @@ from bpc_worker.cli_session import config_option, json_option
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.doctor.examine import Report
     from bpc_worker.doctor.findings import Finding, Thresholds
+    from bpc_worker.jobs.errors import Code
 
 _COLOURS = {"wrong": "red", "note": "yellow", "well": "green", "unseen": "yellow"}
 
@@ -113,3 +116,53 @@ def _leave(report: "Report") -> NoReturn:
     if report.no_database:
         raise SystemExit(EXIT_UNREACHABLE)
     raise SystemExit(0 if report.is_well else EXIT_FAILED)
+
+
+@click.command(cls=Command)
+@click.argument("code", required=False)
+@json_option("One JSON object per code.")
+def explain(*, code: str | None, as_json: bool) -> None:
+    r"""Tell what an error code means, what usually causes it and what to do; without one, list them all.
+
+    \b
+    Example: bpc-worker explain LEASE_EXPIRED
+    """
+    from bpc_worker.jobs.errors import Code
+    from bpc_worker.jobs.explanations import EXPLANATIONS
+
+    wanted = list(Code) if code is None else [_code(code)]
+    for each in wanted:
+        found = EXPLANATIONS[each]
+        if as_json:
+            told = {
+                "code": each,
+                "retryable": found.retryable,
+                "meaning": found.meaning,
+                "causes": found.causes,
+                "do": found.actions,
+            }
+            click.echo(json.dumps(told, ensure_ascii=False))
+        elif code is None:
+            click.echo(f"{each:<24}{found.meaning}")
+        else:
+            again = (
+                "tried again with backoff, until the attempts are used up"
+                if found.retryable
+                else "FAILED at once"
+            )
+            click.echo(f"{click.style(each, bold=True)} ({again})\n{found.meaning}")
+            click.echo("\n".join(["usual causes:", *(f"  - {cause}" for cause in found.causes)]))
+            click.echo("\n".join(["what to do:", *(f"  - {action}" for action in found.actions)]))
+
+
+def _code(text: str) -> "Code":
+    import difflib
+
+    from bpc_worker.jobs.errors import Code
+
+    wanted = text.strip().upper()
+    if wanted not in Code.__members__:
+        close = difflib.get_close_matches(wanted, list(Code), n=1, cutoff=0.4)
+        hint = f"did you mean {close[0]}?" if close else "a code of a handler that is not ours: ask its author"
+        fail(EXIT_NOT_FOUND, f"no code {printable(text)!r} here; {hint}", "`bpc-worker explain` lists all codes")
+    return Code[wanted]

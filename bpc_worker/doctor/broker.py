@@ -32,14 +32,14 @@ def check(settings: Settings) -> Iterator[Finding]:
             fix = "rabbitmqctl status || rabbitmq-server -detached  # or correct BPC_QUEUE_URL"
             yield _finding("unreachable", what, fix)
         case "log in":
-            fix = f"rabbitmqctl add_user {shlex.quote(login)}  # or: rabbitmqctl change_password; asks for it\n{permit}"
+            fix = f"rabbitmqctl change_password {shlex.quote(login)}  # or add_user; asks for it\n{permit}"
             yield _finding("login", f"the broker refuses {login}: {said}", fix)
         case "find the exchange" if "NOT_FOUND" in said:
             fix = "bpc-worker run  # a worker makes it when it starts"
             yield _finding("no_exchange", f"there is no exchange {exchange!r}", fix, "note")
         case "declare the exchange" if "PRECONDITION" in said or "inequivalent" in said:
             what = f"exchange {exchange!r} is not a durable topic: {said}"
-            fix = "export BPC_QUEUE_EXCHANGE=bpc.jobs  # another one, for workers and publishers; this one serves, too"
+            fix = "export BPC_QUEUE_EXCHANGE=bpc.jobs  # for all; or leave it: another type serves, too"
             yield _finding("exchange_type", what, fix, "note")
         case _:
             what = f"{login} may not {failed.step} ({exchange!r}, in {vhost!r}): {said}"

@@ -1,7 +1,7 @@
 """What the migrations make, object by object, and how a database differs from it.
 
-The expected objects are shipped in sql/catalogue.jsonl, written from a freshly migrated database and checked by
-a test; each comes with the statement that makes it.
+The expected objects are shipped in sql/catalogue.jsonl, written from a freshly migrated database and checked
+by a test; each comes with the statement that makes it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -82,7 +82,7 @@ def behind_a_pooler(said: str) -> Finding:
         check="database.pooler",
         what=f"a connection pooler that takes no session settings stands in between: {said}",
         why="prepared statements and settings of a session get lost between its transactions",
-        fix="export BPC_DB_PREPARED_STATEMENTS=off  # and BPC_DATABASE_DIRECT_URL: past the pooler, for LISTEN",
+        fix="export BPC_DB_PREPARED_STATEMENTS=off  # and BPC_DATABASE_DIRECT_URL, past the pooler",
         paste="shell",
     )
 

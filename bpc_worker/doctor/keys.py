@@ -106,6 +106,7 @@ def _known_to_everybody(registries: Sequence[tuple[str, list[DictRow]]]) -> Iter
                     check="keys.development",
                     what=f"the registry of {tenant} trusts the development key, as {key['key_id']!r}",
                     why="everybody has its seed, so everybody can sign passports that verify",
-                    fix=f"bpc-worker keys revoke {shlex.quote(key['key_id'])} --tenant {shlex.quote(tenant)} --yes",
+                    fix=f"bpc-worker keys revoke {shlex.quote(key['key_id'])} --yes"
+                    f" --tenant {shlex.quote(tenant)}",
                     paste="shell",
                 )

@@ -86,7 +86,8 @@ def per_worker(case: Case) -> int:
 def _connections(case: Case) -> Iterator[Finding]:
     limits, role = case.row("limits"), case.row("role")
     server, needs = case.row("server"), per_worker(case)
-    of_all = needs * max(1, limits["workers"])
+    workers = max(1, limits["workers"])
+    of_all = needs * workers
     why = "a worker that gets no connection claims nothing; a handler that gets none waits"
     free = limits["usable"] - limits["used"] + 1  # ours goes
     if free < needs:
@@ -108,7 +109,7 @@ def _connections(case: Case) -> Iterator[Finding]:
         if 0 <= limit < of_all and not role["rolsuper"]:
             yield Finding(
                 check=f"limits.{check}_connections",
-                what=f"the {check} may have {limit} connections, and {max(1, limits['workers'])} worker(s) need {of_all}",
+                what=f"the {check} may have {limit} connections, and {workers} worker(s) need {of_all}",
                 why=why,
                 fix=fix,
             )

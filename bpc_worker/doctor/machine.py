@@ -19,7 +19,7 @@ def check_clock(case: Case) -> Iterator[Finding]:
         yield Finding(
             check="clock.differs",
             what=f"the database's clock is {off:.1f} s {ahead} this machine's",
-            why="leases go by the database's clock alone, but logs, schedules and signatures of webhooks do not",
+            why="leases go by the database's clock alone, but logs and schedules do not",
             fix="timedatectl set-ntp true  # on both machines",
             paste="shell",
         )
@@ -40,9 +40,9 @@ def check_disk(case: Case) -> Iterator[Finding]:
     if percent < case.thresholds.free_disk_percent:
         yield Finding(
             check="disk.full",
-            what=f"{percent:.0f} % ({usage.free / _GIB:.1f} GiB) are free where the database is: {row['path']}",
+            what=f"{percent:.0f} % ({usage.free / _GIB:.1f} GiB) are free where the data is: {row['path']}",
             why="a PostgreSQL that cannot write its log stops, and everything with it",
-            fix=f"du -xh --max-depth=2 '{row['path']}' | sort -h | tail  # see what grows; make room or a larger disk",
+            fix=f"du -xh --max-depth=2 '{row['path']}' | sort -h | tail  # see what grows, and make room",
             paste="shell",
         )
 

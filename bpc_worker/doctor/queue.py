@@ -24,7 +24,7 @@ def _unhandled(case: Case) -> Iterator[Finding]:
         if row["type"] not in case.registry:
             yield Finding(
                 check="queue.unhandled",
-                what=f"{row['jobs']} job(s) of type {row['type']} wait, the oldest due for {row['seconds']:.0f} s,"
+                what=f"{row['jobs']} job(s) of type {row['type']} wait, one for {row['seconds']:.0f} s,"
                 " and no handler is installed here",
                 why="if no other worker has one, they wait for ever",
                 fix="-- Install the package with the handler where a worker runs, or give these jobs up:\n"
