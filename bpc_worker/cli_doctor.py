@@ -163,6 +163,7 @@ def _code(text: str) -> "Code":
     wanted = text.strip().upper()
     if wanted not in Code.__members__:
         close = difflib.get_close_matches(wanted, list(Code), n=1, cutoff=0.4)
-        hint = f"did you mean {close[0]}?" if close else "a code of a handler that is not ours: ask its author"
-        fail(EXIT_NOT_FOUND, f"no code {printable(text)!r} here; {hint}", "`bpc-worker explain` lists all codes")
+        hint = f"did you mean {close[0]}?" if close else "if it is a handler's own, ask its author"
+        every = "`bpc-worker explain` lists all codes"
+        fail(EXIT_NOT_FOUND, f"no code {printable(text)!r} here; {hint}", every)
     return Code[wanted]

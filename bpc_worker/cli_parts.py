@@ -116,9 +116,14 @@ def explained() -> Iterator[None]:
         remedy = "GRANT bpc_app TO the login" if error.sqlstate == "42501" else "run `bpc-worker migrate`"
         fail(EXIT_FAILED, f"the database refuses: {error.message}", remedy)
     except Unavailable as error:
-        fail(EXIT_UNREACHABLE, error.message, "check BPC_DATABASE_URL, and that the server runs")
+        fail(
+            EXIT_UNREACHABLE,
+            error.message,
+            "check BPC_DATABASE_URL, and that the server runs; `bpc-worker doctor` tells more",
+        )
     except JobError as error:
-        fail(exits.get(error.code, EXIT_FAILED), printable(str(error)))
+        more = () if error.code in exits else (f"`bpc-worker explain {error.code}` tells what to do",)
+        fail(exits.get(error.code, EXIT_FAILED), printable(str(error)), *more)
 
 
 def installed_handlers() -> "Registry":
@@ -153,4 +158,5 @@ def migrate_now(url: str, *, tell: bool = True) -> list[str]:
             "or let an administrator create the roles of sql/migrations/0001_roles.sql first",
         )
     except psycopg.OperationalError as error:
-        fail(EXIT_UNREACHABLE, f"no database: {redact(str(error).splitlines()[0])}")
+        said = redact(str(error).splitlines()[0])
+        fail(EXIT_UNREACHABLE, f"no database: {said}", "`bpc-worker doctor` tells what to do")

@@ -30,7 +30,7 @@ def _retryable(meaning: str, *causes: str, do: tuple[str, ...]) -> Explanation:
 EXPLANATIONS: dict[Code, Explanation] = {
     Code.CONFIG_MISSING: _permanent(
         "The worker lacks a setting that this job needs.",
-        "a command that `commands` does not name, no disclosure key, a migration that is not this release's",
+        "a command whose program is not there, no disclosure key, a migration that is not this release's",
         do=("`bpc-worker doctor` names what is missing; set it for every worker", _RETRY),
     ),
     Code.NOT_FOUND: _permanent(
@@ -40,7 +40,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     Code.FORBIDDEN: _permanent(
         "The job asks for something that its tenant or the configuration does not allow.",
-        "a tenant_id in the payload that is not the job's, a file outside `ingest.folders`",
+        "a command that `commands` does not name, a file outside `ingest.folders`, another's tenant_id",
         do=("correct whoever queues it; widen the settings only if that is meant",),
     ),
     Code.VALIDATION_ERROR: _permanent(
