@@ -26,7 +26,7 @@ class Command(click.Command):
 
 class Group(click.Group):
     command_class = Command
-    group_class = type  # groups inside it are like it
+    group_class: type[click.Group] | type[type] | None = type  # groups inside it are like it
 
 
 def fail(code: int, *lines: str) -> NoReturn:
