@@ -136,6 +136,31 @@ def test_a_fault_in_the_database_is_named_and_mended_by_what_is_pasted(
     assert (again.code, again.wrong()) == (0, [])
 
 
+def test_a_member_that_does_not_inherit_is_too_weak(ill: Patient) -> None:
+    """Since PostgreSQL 16 that is said with the grant, before that with the role."""
+    [version] = ill.run("SELECT current_setting('server_version_num')::integer >= 160000 AS new")
+    new = f"GRANT bpc_worker TO {ill.login} WITH INHERIT FALSE"
+    ill.run(new if version["new"] else f"ALTER ROLE {ill.login} NOINHERIT")
+
+    finding = ill.examined().one("role.too_weak")
+    assert "does not inherit" in finding["what"]
+    ill.paste(finding["fix"])
+
+    assert ill.examined().findings == []
+
+
+def test_a_server_with_too_few_connections(tmp_path: Path) -> None:
+    with postgres({"max_connections": "10"}) as small:
+        make_template(small)
+        with patient(small, tmp_path, PROD) as crowded:
+            finding = crowded.examined().one("limits.max_connections")
+            crowded.paste(finding["fix"])
+            small.stop()
+            small.start()  # as it says
+
+            assert crowded.examined().findings == []
+
+
 def test_a_function_that_took_policies_along_is_mended_piece_by_piece(ill: Patient) -> None:
     """Several findings, pasted in the order in which they are told."""
     ill.run("DROP FUNCTION bpc_tenant CASCADE")

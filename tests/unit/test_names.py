@@ -6,15 +6,22 @@ One row per row of the table of names in the contract. A row without a test says
 import ast
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
+from uuid import UUID
 
 import pytest
 
+from bpc_worker import reaper as reaper_module
 from bpc_worker.adapters.metrics import Metrics
+from bpc_worker.adapters.postgres import jobs as store
 from bpc_worker.config import load
 from bpc_worker.doctor.catalogue import expected
-from bpc_worker.jobs.model import Priority, Status
+from bpc_worker.health import Health
+from bpc_worker.jobs.model import JobId, Priority, Status
 from bpc_worker.log import ALLOWED
 from bpc_worker.owner.queue import priority_from
+from bpc_worker.ports import JobStore, Reaped
+from bpc_worker.reaper import Reaper
 from tests.support.configuration import file, problem
 
 TESTS = Path(__file__).parents[1]
@@ -112,7 +119,10 @@ ROWS = (
     Row(
         "000",
         "reaper: pages, passes, pauses",
-        ("contract/test_job_store.py::test_the_reaper_brings_back_what_expired_and_nothing_else",),
+        (
+            f"{HERE}::test_000_reaper",
+            "contract/test_job_store.py::test_the_reaper_brings_back_what_expired_and_nothing_else",
+        ),
     ),
     Row(
         "000",
@@ -280,6 +290,30 @@ def test_000_metrics() -> None:
         "dequeue_latency_histogram",
     }
     assert not {name for name in found if name.removeprefix("bpc_") in old}
+
+
+async def test_000_reaper() -> None:
+    """Pages of a hundred at most, a pause of ± 50 % after each, and a pass of about 200 ms."""
+    pauses: list[float] = []
+
+    class Store:
+        pages = 3
+
+        async def reap(self) -> list[Reaped]:
+            self.pages -= 1
+            job = Reaped(JobId(UUID(int=1)), "RUN_COMMAND", "default", Status.QUEUED, "w", 1)
+            return [job] if self.pages else []
+
+    def spread(seconds: float, by: float) -> float:
+        pauses.append(by)
+        return seconds * 0
+
+    reaper = Reaper(cast("JobStore", Store()), Health(), Metrics(), interval_seconds=15, spread=spread)
+
+    assert await reaper.sweep() == 2
+    assert pauses == [0.5, 0.5]
+    assert reaper_module._PASS_SECONDS == 0.2
+    assert store.REAP_PAGE == 100
 
 
 def test_000_log_keys() -> None:
