@@ -92,6 +92,7 @@ def check(case: Case) -> Iterator[Finding]:
     yield from _version(server)
     yield from _writable(server)
     yield from _between(case, server)
+    yield from _direct(case)
 
 
 def _version(server: DictRow) -> Iterator[Finding]:
@@ -141,6 +142,29 @@ def _between(case: Case, server: DictRow) -> Iterator[Finding]:
             paste="shell",
             level="note",
         )
+
+
+def _direct(case: Case) -> Iterator[Finding]:
+    """LISTEN is a state of the session, which a pooler in transaction mode does not keep."""
+    url, settings = case.settings.database.direct_url, case.settings
+    if url is None:
+        if settings.notify.enabled and not settings.database.prepared_statements:
+            yield _deaf("LISTEN would go through the pooler, which does not pass notifications on")
+        return
+    try:
+        connect(settings, url).close()
+    except psycopg.Error as error:
+        yield _deaf(f"BPC_DATABASE_DIRECT_URL leads nowhere: {redact(str(error).splitlines()[0])}")
+
+
+def _deaf(what: str) -> Finding:
+    return Finding(
+        check="database.direct_url",
+        what=what,
+        why="workers poll only: jobs start up to a poll interval later, and none is lost",
+        fix="export BPC_NOTIFY_ENABLED=off; unset BPC_DATABASE_DIRECT_URL  # or set it, past the pooler",
+        paste="shell",
+    )
 
 
 def _own_port(connection: psycopg.Connection[DictRow]) -> int | None:

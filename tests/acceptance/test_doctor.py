@@ -293,6 +293,15 @@ def test_a_proxy_in_between_is_told(ill: Patient) -> None:
     assert (found.code, found.names()) == (0, {"database.between"})
 
 
+def test_a_direct_url_that_leads_nowhere(ill: Patient) -> None:
+    ill.settings["BPC_DATABASE_DIRECT_URL"] = f"postgresql://u:secret@127.0.0.1:{free_port()}/d"
+
+    found = ill.examined()
+    finding = found.one("database.direct_url")
+    assert "secret" not in found.text
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
 def test_settings_in_the_url_have_the_last_word_and_are_told(ill: Patient) -> None:
     ill.settings["BPC_DATABASE_URL"] = f"{ill.url}?options=-c%20idle_in_transaction_session_timeout%3D0"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from bpc_worker.cli import main
@@ -14,8 +15,9 @@ from bpc_worker.config import load
 from bpc_worker.config_aliases import DROPPED
 from bpc_worker.config_keys import KEYS
 from bpc_worker.config_schema import example, schema
-from tests.support.configuration import file
+from tests.support.configuration import file, problems
 from tests.support.configuration_table import PAGE, with_tables
+from tests.support.json_schema import complaints
 
 _TYPES = {"object", "array", "string", "integer", "number", "boolean"}
 _WORDS = {
@@ -108,6 +110,46 @@ def test_the_example_with_its_marks_removed_is_the_defaults() -> None:
     read = {name for name, source in settings.sources.items() if source != "default"}
     assert read == {key.name for key in KEYS if key.default is not None}
     assert dataclasses.replace(settings, sources=bare.sources) == bare
+
+
+GOOD = """
+env: prod
+database: {url: "postgresql://h/d", prepared_statements: false}
+jobs: {lease_seconds: 90.5, retention_days: {RUN_COMMAND: 7, "*": 30}}
+reaper: {sla_factor: 4, tables: []}
+circuit_breaker: {window: 1m30s, cooldown_period: 30, failure_threshold: 1}
+rate_limits: {RUN_COMMAND: 5, inbox: {per_second: 1, burst: 3}}
+schedules: {nightly: {cron: "0 3 * * *", type: RUN_COMMAND, payload: {a: [1]}}}
+commands: {ls: {argv: [/bin/ls], env: {A: b}}}
+worker: {count: 3, queues: [a, b], priorities: [high]}
+redis: {addr: x}
+"""
+BAD = [
+    "env: production",
+    "jobs: {lease_seconds: 1}",
+    "jobs: {lease_second: 60}",
+    "jobs: {lease_renew_seconds: 0}",
+    "jobs: {retention_days: {RUN_COMMAND: -1}}",
+    "circuit_breaker: {window: 5x}",
+    "http: {port: 70000}",
+    "http: {port: '80a'}",
+    "health: {require_queue: 5}",
+    "worker: {queues: []}",
+    "commands: {ls: {timeout_seconds: 5}}",
+    "schedules: {a: {cron: '* * * * *', type: A_TYPE, tpye: x}}",
+    "database: {url: 'mysql://h'}",
+]
+
+
+def test_an_editor_with_the_schema_and_the_worker_agree_on_what_is_good() -> None:
+    assert load(env={}, config_path=file(GOOD)).schedules
+    assert complaints(schema(), yaml.safe_load(GOOD)) == []
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_an_editor_with_the_schema_and_the_worker_agree_on_what_is_bad(text: str) -> None:
+    assert problems(config_path=file(text))
+    assert complaints(schema(), yaml.safe_load(text))
 
 
 def test_the_commands_print_them() -> None:
