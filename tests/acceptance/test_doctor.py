@@ -10,6 +10,7 @@ import pytest
 
 from bpc_worker.adapters import migrate as migrations
 from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.doctor.catalogue import expected
 from tests.support.database import free_port, postgres
 from tests.support.patients import SALTS, SEED, Patient, make_template, patient
 from tests.support.tcp_proxy import TcpProxy
@@ -146,6 +147,24 @@ def test_a_member_that_does_not_inherit_is_too_weak(ill: Patient) -> None:
     assert "does not inherit" in finding["what"]
     ill.paste(finding["fix"])
 
+    assert ill.examined().findings == []
+
+
+def test_a_login_with_grants_of_its_own_needs_no_role(ill: Patient) -> None:
+    """All that bpc_worker may do, granted one by one; without the last of them it is too weak."""
+    grants = [
+        thing.make.replace("TO bpc_worker", f"TO {ill.login}")
+        for thing in expected()
+        if thing.kind == "grant" and thing.make is not None and thing.name.endswith(" TO bpc_worker")
+    ]
+    ill.run(f"REVOKE bpc_worker FROM {ill.login}")
+    last = f"GRANT INSERT ON TABLE public.job_events TO {ill.login}"
+    grants.remove(last)
+    ill.paste(";\n".join([*grants, ""]))
+    finding = ill.examined().one("role.too_weak")
+    assert "and lacks: INSERT ON public.job_events" in finding["what"]
+
+    ill.paste(f"{last};")
     assert ill.examined().findings == []
 
 
