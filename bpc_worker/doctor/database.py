@@ -29,47 +29,35 @@ def unreachable(settings: Settings, url: str, error: psycopg.Error) -> Finding:
     said = str(error).strip().splitlines()
     text = redact(said[0] if said else type(error).__name__)
     given = conninfo_to_dict(url)
-    database, login = given.get("dbname") or "", given.get("user") or ""
-    for pattern, check, fix in (
-        (r'database ".*" does not exist', "missing", f"CREATE DATABASE {quoted(database)};"),
-        (r'role ".*" does not exist', "no_login", f"CREATE ROLE {quoted(login)} LOGIN IN ROLE bpc_worker;"),
-        (r'role ".*" is not permitted to log in', "no_login", f"ALTER ROLE {quoted(login)} LOGIN;"),
-        (
-            r"permission denied for database",
-            "no_connect",
-            f"GRANT CONNECT ON DATABASE {quoted(database)} TO {quoted(login)};",
-        ),
-        (
-            r'too many connections for role "',
-            "full",
-            f"ALTER ROLE {quoted(login)} CONNECTION LIMIT -1;",
-        ),
-        (
-            r'too many connections for database "|is not currently accepting connections',
-            "full",
-            f"ALTER DATABASE {quoted(database)} ALLOW_CONNECTIONS true CONNECTION LIMIT -1;",
-        ),
-        (
-            r"too many clients|remaining connection slots",
-            "full",
-            "ALTER SYSTEM SET max_connections = 200;  -- then restart the server",
-        ),
-    ):
-        if re.search(pattern, str(error)):
-            return Finding(check=f"database.{check}", what=text, why=_WHY, fix=fix)
     if "startup parameter" in str(error):
         return behind_a_pooler(text)
-    if "password authentication failed" in str(error):
-        what, fix = text, f"\\password {quoted(login)}"
-        return Finding(check="database.password", what=what, why=_WHY, fix=fix)
+    for words, check, fix in _refusals(quoted(given.get("dbname") or ""), quoted(given.get("user") or "")):
+        if re.search(words, str(error)):
+            return Finding(check=f"database.{check}", what=text, why=_WHY, fix=fix)
     place = urlsplit(redact(url)).netloc.rpartition("@")[2] or given.get("host") or "the default place"
-    seconds = settings.jobs.lease_seconds
     return Finding(
         check="database.unreachable",
         what=f"no database at {place}: {text}",
-        why=f"{_WHY}; after {seconds:g} s without it, running jobs lose their leases",
+        why=f"{_WHY}; running jobs lose their leases after {settings.jobs.lease_seconds:g} s",
         fix=f"pg_isready --dbname={_shell(redact(url))}  # start the server, or correct BPC_DATABASE_URL",
         paste="shell",
+    )
+
+
+def _refusals(database: str, login: str) -> tuple[tuple[str, str, str], ...]:
+    """What a server says at the door, what we call it, and what its administrator pastes."""
+    may_connect = f"GRANT CONNECT ON DATABASE {database} TO {login};"
+    unlimited = f"ALTER DATABASE {database} ALLOW_CONNECTIONS true CONNECTION LIMIT -1;"
+    more = "ALTER SYSTEM SET max_connections = 200;  -- then restart the server"
+    return (
+        (r'database ".*" does not exist', "missing", f"CREATE DATABASE {database};"),
+        (r'role ".*" does not exist', "no_login", f"CREATE ROLE {login} LOGIN IN ROLE bpc_worker;"),
+        (r'role ".*" is not permitted to log in', "no_login", f"ALTER ROLE {login} LOGIN;"),
+        (r"password authentication failed", "password", f"\\password {login}"),
+        (r"permission denied for database", "no_connect", may_connect),
+        (r'too many connections for role "', "full", f"ALTER ROLE {login} CONNECTION LIMIT -1;"),
+        (r'too many connections for database "|not currently accepting connections', "full", unlimited),
+        (r"too many clients|remaining connection slots", "full", more),
     )
 
 
