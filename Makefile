@@ -8,7 +8,7 @@ CORE_REPORT = $(BIN)/coverage report --fail-under=100 --precision=2 --skip-cover
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \
-        vectors mutants coverage coverage-core wheel lock up down psql clean
+        catalogue vectors mutants coverage coverage-core wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ types: $(READY) ## mypy, strict
 
 imports: $(READY) ## who may import whom
 	$(BIN)/lint-imports
+
+catalogue: $(READY) ## what the migrations make, for `bpc-worker doctor`; after every new migration
+	$(BIN)/python -m tests.support.catalogue
 
 vectors: $(READY) ## the golden vectors are what a second implementation makes
 	$(BIN)/python tests/vectors/make_vectors.py --check

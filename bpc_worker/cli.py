@@ -6,20 +6,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker import (
-    __version__,
-    cli_audit,
-    cli_documents,
-    cli_export,
-    cli_keys,
-    cli_owner,
-    cli_owner_rules,
-    cli_snapshots,
-)
+from bpc_worker import __version__
+from bpc_worker.cli_index import Index
 from bpc_worker.cli_parts import (
     EXIT_FAILED,
     EXIT_USAGE,
-    Group,
     database_url,
     explained,
     fail,
@@ -38,20 +29,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no
 """
 
 
-@click.group(cls=Group, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Index, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bpc-worker")
 def main() -> None:
     """Signed battery passports from suppliers' documents, as background jobs that are never lost."""
-
-
-main.add_command(cli_owner_rules.rules)
-main.add_command(cli_audit.audit)
-main.add_command(cli_export.passport)
-main.add_command(cli_keys.keys)
-main.add_command(cli_owner.tenant)
-main.add_command(cli_owner.product)
-main.add_command(cli_documents.document)
-main.add_command(cli_snapshots.snapshot)
 
 
 @main.command()
@@ -170,7 +151,7 @@ def _payload_text(given: str) -> str:
             with open(given[1:], encoding="utf-8") as file:  # noqa: PTH123 - "@FILE" is not a Path yet
                 return file.read()
         except (OSError, UnicodeError) as error:
-            fail(EXIT_USAGE, f"--payload {given}: {error}")
+            fail(EXIT_USAGE, f"--payload {given}: {error}", "name a file of JSON in UTF-8 after the @")
     return given
 
 
@@ -193,26 +174,14 @@ def health(*, ready: bool, config_path: str | None) -> None:
         answer = connection.getresponse()
         click.echo(answer.read().decode())
     except OSError as error:
-        fail(EXIT_FAILED, f"no worker answers at {host}:{settings.http.port}: {error}")
+        fail(
+            EXIT_FAILED,
+            f"no worker answers at {host}:{settings.http.port}: {error}",
+            "start one with `bpc-worker run`, or give BPC_HTTP_HOST and BPC_HTTP_PORT of the one that runs",
+        )
     finally:
         connection.close()
     raise SystemExit(0 if answer.status == http.client.OK else EXIT_FAILED)
-
-
-@main.command()
-@config_option
-def config(config_path: str | None) -> None:
-    r"""Print the effective configuration and where each value comes from; secrets are masked.
-
-    \b
-    Example: bpc-worker config
-    """
-    from bpc_worker.config import describe
-
-    rows = describe(settings_from(config_path))
-    width = max(len(key) for key, _, _ in rows)
-    for key, value, source in rows:
-        click.echo(f"{key:<{width}}  {value or '-':<32}  {source}")
 
 
 @main.command()

@@ -72,7 +72,11 @@ def _verify_against(settings: "Settings", url: str, tenant: str | None, against:
             kept = read_checkpoint(file)
             return finished(_verify(settings, url, tenant or str(kept.taken.tenant_id), kept))
     except OSError as error:
-        fail(EXIT_USAGE, f"--against {against}: {error.strerror or error}")
+        fail(
+            EXIT_USAGE,
+            f"--against {against}: {error.strerror or error}",
+            "name a checkpoint that can be read",
+        )
 
 
 async def _verify(settings: "Settings", url: str, tenant: str | None, kept: "Kept | None") -> "list[Report]":
@@ -127,9 +131,11 @@ def checkpoint(*, tenant: str, out: Path, config_path: str | None) -> None:
         with database_url(settings) as url, explained(), new_file(out) as file:
             kept = finished(_checkpoint(settings, url, tenant, file))
     except FileExistsError:
-        fail(EXIT_USAGE, f"--out {out} exists already: a checkpoint is never overwritten")
+        fail(
+            EXIT_USAGE, f"--out {out} exists already: a checkpoint is never overwritten", "name another file"
+        )
     except OSError as error:
-        fail(EXIT_FAILED, f"--out {out}: {error.strerror or error}")
+        fail(EXIT_FAILED, f"--out {out}: {error.strerror or error}", "name a file that can be written")
     taken = kept.taken
     click.echo(f"{kept.heads} heads of {taken.taken_at.isoformat()}, signed with key {taken.signing_key_id}")
 

@@ -69,7 +69,9 @@ def parts_of(bundle: str, facts_file: Path | None) -> dict[str, bytes]:
         try:
             parts[FACTS] = read_at_most(facts_file, _MAX_FACTS_BYTES)
         except OSError as error:
-            fail(EXIT_USAGE, f"--facts {facts_file}: {error.strerror or error}")
+            fail(
+                EXIT_USAGE, f"--facts {facts_file}: {error.strerror or error}", "name a file that can be read"
+            )
     return parts
 
 
@@ -95,4 +97,4 @@ def registry_of(keys_file: Path | None, bundle: Path | None) -> "KeyRegistry":
     try:
         return read_registry(keys_file)
     except KeyFileError as error:
-        fail(EXIT_USAGE, f"--keys {error}")
+        fail(EXIT_USAGE, f"--keys {error}", "`bpc-worker keys export --out keys.json` writes such a file")

@@ -96,7 +96,7 @@ def export(wanted: str, *, out: Path, audience: str | None, tenant: str, config_
     try:
         added = write_new(folder, name, found.data)
     except ExportFileError as error:
-        fail(EXIT_FAILED, f"--out {error}")
+        fail(EXIT_FAILED, f"--out {error}", "name a folder that can be written")
     click.echo(folder / name)
     if not added:
         tell("it was there already, with the same bytes")

@@ -26,7 +26,7 @@ class Command(click.Command):
 
 class Group(click.Group):
     command_class = Command
-    group_class = type  # groups inside it are like it
+    group_class: type[click.Group] | type[type] | None = type  # groups inside it are like it
 
 
 def fail(code: int, *lines: str) -> NoReturn:
@@ -42,22 +42,36 @@ def printable(text: str) -> str:
     )
 
 
-def settings_from(config_path: str | None, **flags: object) -> "Settings":
+def load_settings(config_path: str | None, **flags: object) -> "Settings":
+    """The effective settings, with logs as they say; ConfigError with all that is wrong."""
     import socket
 
     from bpc_worker import config, log
 
     given = {name.replace("__", "."): value for name, value in flags.items() if value is not None}
-    try:
-        settings = config.load(
-            env=os.environ,
-            flags=given,
-            config_path=config_path,
-            default_worker_id=f"{socket.gethostname()}-{os.getpid()}",
-        )
-    except config.ConfigError as error:
-        fail(EXIT_USAGE, "the configuration is not valid:", *(f"  {problem}" for problem in error.problems))
+    settings = config.load(
+        env=os.environ,
+        flags=given,
+        config_path=config_path,
+        default_worker_id=f"{socket.gethostname()}-{os.getpid()}",
+    )
     log.configure(level=settings.log.level, fmt=settings.log.format)
+    return settings
+
+
+def settings_from(config_path: str | None, **flags: object) -> "Settings":
+    from bpc_worker import config
+
+    try:
+        settings = load_settings(config_path, **flags)
+    except config.ConfigError as error:
+        problems = (f"  {problem}" for problem in error.problems)
+        fail(
+            EXIT_USAGE,
+            "the configuration is not valid:",
+            *problems,
+            "`bpc-worker config --example` shows all",
+        )
     for hint in settings.hints:
         click.echo(f"bpc-worker: {hint}", err=True)
     return settings
@@ -102,9 +116,14 @@ def explained() -> Iterator[None]:
         remedy = "GRANT bpc_app TO the login" if error.sqlstate == "42501" else "run `bpc-worker migrate`"
         fail(EXIT_FAILED, f"the database refuses: {error.message}", remedy)
     except Unavailable as error:
-        fail(EXIT_UNREACHABLE, error.message, "check BPC_DATABASE_URL, and that the server runs")
+        fail(
+            EXIT_UNREACHABLE,
+            error.message,
+            "check BPC_DATABASE_URL, and that the server runs; `bpc-worker doctor` tells more",
+        )
     except JobError as error:
-        fail(exits.get(error.code, EXIT_FAILED), printable(str(error)))
+        more = () if error.code in exits else (f"`bpc-worker explain {error.code}` tells what to do",)
+        fail(exits.get(error.code, EXIT_FAILED), printable(str(error)), *more)
 
 
 def installed_handlers() -> "Registry":
@@ -139,4 +158,5 @@ def migrate_now(url: str, *, tell: bool = True) -> list[str]:
             "or let an administrator create the roles of sql/migrations/0001_roles.sql first",
         )
     except psycopg.OperationalError as error:
-        fail(EXIT_UNREACHABLE, f"no database: {redact(str(error).splitlines()[0])}")
+        said = redact(str(error).splitlines()[0])
+        fail(EXIT_UNREACHABLE, f"no database: {said}", "`bpc-worker doctor` tells what to do")

@@ -85,7 +85,7 @@ def _verified(
     status: str | None = None
     stored = _stored(bundle, tenant, config_path)
     if stored is not None and facts_file is not None:
-        fail(EXIT_USAGE, "--facts is for a bundle: the database has the facts")
+        fail(EXIT_USAGE, "--facts is for a bundle: the database has the facts", "leave --facts out")
     try:
         if stored is None:
             parts = parts_of(bundle, facts_file)
@@ -259,7 +259,11 @@ def generate(key_id: str | None, out: str) -> None:
     from bpc_worker.core.signing import Ed25519Signer
 
     if key_id is not None and not (key_id.isprintable() and key_id.strip() == key_id != ""):
-        fail(EXIT_USAGE, "--key-id is not empty, and has neither blanks around it nor control characters")
+        fail(
+            EXIT_USAGE,
+            "--key-id is not empty, and has neither blanks around it nor control characters",
+            "choose a plain one, like 2027-01",
+        )
     seed = key_files.new_seed()
     public_key = Ed25519Signer("", seed).public_key
     chosen = key_id or key_files.thumbprint(public_key)

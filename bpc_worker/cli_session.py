@@ -1,10 +1,7 @@
 """What the commands of a pipeline's owner share: options, the tenant's session, output, waiting."""
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, TypeVar
-from uuid import UUID
 
 import click
 
@@ -21,6 +18,8 @@ from bpc_worker.cli_parts import (
 )
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from uuid import UUID
+
     from bpc_worker.owner.jobs import JobState
     from bpc_worker.owner.session import Owner
 
@@ -99,6 +98,9 @@ def counted(count: int, what: str) -> str:
 
 def plain(value: object) -> object:
     """As JSON has it: times in UTC, bytes in hex, ids as text."""
+    from datetime import datetime
+    from uuid import UUID
+
     import msgspec
 
     from bpc_worker.core.forms import timestamp
@@ -121,6 +123,8 @@ def plain(value: object) -> object:
 
 
 def show_json(value: object) -> None:
+    import json
+
     click.echo(json.dumps(plain(value), ensure_ascii=False))
 
 
@@ -173,7 +177,9 @@ def not_done(state: "JobState") -> NoReturn:
     raise SystemExit(EXIT_FAILED)
 
 
-def uuid_from(text: str, what: str, hint: str) -> UUID:
+def uuid_from(text: str, what: str, hint: str) -> "UUID":
+    from uuid import UUID
+
     try:
         return UUID(text)
     except ValueError:

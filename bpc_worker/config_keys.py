@@ -1,29 +1,23 @@
 """Every setting: its names, what it may be, and what it is when nobody says."""
 
-import json
-import re
-from base64 import b64decode
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
 
-import msgspec
-
-from bpc_worker.commands import Command
-
-Parse = Callable[[object], object]
-
-
-class NotAllowedError(ValueError):
-    """A value that is not allowed, with more to say than the list of what is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a value may be: in words, and as a function that raises ValueError otherwise."""
-
-    allowed: str
-    parse: Parse
+from bpc_worker.config_aliases import ALIASES, Alias
+from bpc_worker.config_kinds import (
+    Kind,
+    choice,
+    duration,
+    folders,
+    names,
+    number,
+    secret_bytes,
+    switch,
+    tables,
+    text,
+    url,
+    whole,
+)
+from bpc_worker.config_maps import OTHERS, by_type, commands, rates, schedules
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,175 +30,19 @@ class Key:
     default: object
     help: str
     secret: bool = False
-    aliases: tuple[str, ...] = ()  # old names, of variables or in the file
+    aliases: tuple[Alias, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (self.name, *self.aliases)
+        return (self.name, *(old.name for old in self.aliases if not old.is_variable))
 
     @property
     def variables(self) -> tuple[str, ...]:
-        return (self.env, *self.aliases)
+        return (self.env, *(old.name for old in self.aliases if old.is_variable))
 
-
-def whole(low: int, high: int) -> Kind:
-    def parse(value: object) -> int:
-        number = int(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
-            raise ValueError
-        return number
-
-    return Kind(f"a whole number from {low} to {high}", parse)
-
-
-def number(low: float, high: float, *, above: bool = False) -> Kind:
-    """A number from `low` (or above it) to `high`."""
-
-    def fits(number: float) -> bool:
-        return low <= number <= high and not (above and number == low)
-
-    def parse(value: object) -> float:
-        number = float(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, int | float) or not fits(number):
-            raise ValueError
-        return float(number)
-
-    return Kind(f"a number {'above' if above else 'from'} {low:g} to {high:g}", parse)
-
-
-def text(longest: int) -> Kind:
-    def parse(value: object) -> str:
-        if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():
-            raise ValueError
-        return value
-
-    return Kind(f"text of 1 to {longest} printable characters (in YAML, quote numbers)", parse)
-
-
-def choice(*options: str) -> Kind:
-    def parse(value: object) -> str:
-        word = str(value).strip().lower()
-        if word not in options:
-            raise ValueError
-        return word
-
-    return Kind(" or ".join(options), parse)
-
-
-_SWITCH = {"true": True, "1": True, "yes": True, "on": True}
-_SWITCH |= {"false": False, "0": False, "no": False, "off": False}
-
-
-def _switch(value: object) -> bool:
-    word = str(value).strip().lower()
-    if word not in _SWITCH:
-        raise ValueError
-    return _SWITCH[word]
-
-
-switch = Kind("true or false (also 1/0, yes/no, on/off)", _switch)
-
-
-def url(*schemes: str) -> Kind:
-    # Strict about user, password and port: what is not a password here would be shown as a host.
-    host = r"(?:\[[^\]\s]+\]|[^\s:/?#@,\[\]]*)(?::\d{1,5})?"
-    start = "|".join(schemes)
-    shape = re.compile(rf"(?:{start})://(?:[^\s@/?#]*@)?{host}(?:,{host})*(?:[/?#]\S*)?")
-
-    def parse(value: object) -> str:
-        if not isinstance(value, str) or not value.isprintable() or not shape.fullmatch(value):
-            raise ValueError
-        return value
-
-    begins = " or ".join(f"{scheme}://" for scheme in schemes)
-    return Kind(f"a URL that begins with {begins}, user and password percent-encoded", parse)
-
-
-_name = text(100)
-
-
-def _names(value: object) -> tuple[str, ...]:
-    return _names_of(value, _name)
-
-
-def _names_of(value: object, kind: Kind) -> tuple[str, ...]:
-    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-    if not isinstance(parts, list | tuple) or not parts:
-        raise ValueError
-    for part in parts:
-        kind.parse(part)
-    return tuple(dict.fromkeys(parts))
-
-
-names = Kind("names of 1 to 100 characters, a list or separated by commas", _names)
-
-
-_Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*$")]
-_Path = Annotated[str, msgspec.Meta(pattern=r"^/[^\0]*$")]
-_Variable = Annotated[str, msgspec.Meta(pattern=r"^[^\0=]+$")]
-
-
-class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
-    argv: Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]
-    timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=86400)] = 60
-    env: dict[_Variable, _Text] = {}
-    cwd: _Path | None = None
-
-
-def _command(name: object, entry: object) -> Command:
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
-        raise NotAllowedError("the name must match ^[a-z][a-z0-9_-]{0,63}$")
-    parsed = msgspec.convert(entry, _CommandEntry)
-    if not parsed.argv[0].startswith("/"):
-        raise NotAllowedError("argv[0] must be an absolute path")
-    return Command(argv=parsed.argv, timeout_seconds=parsed.timeout_seconds, env=parsed.env, cwd=parsed.cwd)
-
-
-def _commands(value: object) -> Mapping[str, Command]:
-    entries: object = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(entries, dict):
-        raise NotAllowedError("it is not a mapping")
-    found: dict[str, Command] = {}
-    wrong: list[str] = []
-    for name, entry in entries.items():
-        try:
-            found[name] = _command(name, entry)
-        except (NotAllowedError, msgspec.ValidationError) as error:
-            wrong.append(f"{name}: {error}")
-    if wrong:
-        raise NotAllowedError("; ".join(wrong))
-    return found
-
-
-def secret_bytes(least: int, most: int) -> Kind:
-    """Random bytes in base64."""
-
-    def parse(value: object) -> bytes:
-        found = b64decode(str(value).strip(), validate=True)
-        if not least <= len(found) <= most:
-            raise NotAllowedError(f"it has {len(found)} bytes")
-        return found
-
-    length = f"{least}" if least == most else f"{least} to {most}"
-    return Kind(f"exactly {length} bytes in base64" if least == most else f"{length} bytes in base64", parse)
-
-
-def _folders(value: object) -> tuple[str, ...]:
-    found = _names_of(value, text(4096))
-    for folder in found:
-        if not folder.startswith("/"):
-            raise NotAllowedError(f"{folder} is not an absolute path")
-    return found
-
-
-folders = Kind("absolute paths of folders, a list or separated by commas", _folders)
-
-
-commands = Kind(
-    "a mapping (JSON in the environment) of names to "
-    "{argv: [/absolute/path, …], timeout_seconds: 60, env: {}, cwd: null}",
-    _commands,
-)
+    def alias(self, name: str) -> Alias:
+        """The old name of that spelling; for today's, one that changes nothing."""
+        return next((old for old in self.aliases if old.name == name), Alias(name))
 
 
 def _key(
@@ -215,10 +53,9 @@ def _key(
     *,
     env: str | None = None,
     secret: bool = False,
-    aliases: tuple[str, ...] = (),
 ) -> Key:
     env = env or "BPC_" + name.replace("database.", "db.").replace(".", "_").upper()
-    return Key(name, env, kind, default, help_, secret, aliases)
+    return Key(name, env, kind, default, help_, secret, ALIASES.get(name, ()))
 
 
 _postgres = url("postgresql", "postgres")
@@ -245,7 +82,6 @@ KEYS = (
         "the database; without one, dev starts an embedded PostgreSQL",
         env="BPC_DATABASE_URL",
         secret=True,
-        aliases=("DATABASE_URL",),
     ),
     _key(
         "database.direct_url",
@@ -278,7 +114,25 @@ KEYS = (
     _key("jobs.max_attempts_default", whole(1, 1000), 5, "attempts before a dead letter"),
     _key("jobs.backoff_base", whole(1, 60), 2, "delay after attempt n: base to the power n"),
     _key("jobs.backoff_max", whole(1, _day), 1024, "longest delay in seconds"),
-    _key("worker.id", text(200), None, "name of this worker in the rows", aliases=("WORKER_ID",)),
+    _key(
+        "jobs.max_queued",
+        whole(0, 1_000_000_000),
+        0,
+        "queued jobs above which no more are taken, per tenant and in all; 0: no limit",
+    ),
+    _key(
+        "jobs.warn_depth",
+        whole(0, 1_000_000_000),
+        0,
+        "queued jobs above which a warning is logged; 0: never",
+    ),
+    _key(
+        "jobs.retention_days",
+        by_type(whole(0, 36500), 0),
+        {OTHERS: 0},
+        "days after which a finished job may be removed, per type; 0: kept; dead letters always are",
+    ),
+    _key("worker.id", text(200), None, "name of this worker in the rows"),
     _key("worker.concurrency", whole(1, 1000), 10, "jobs at a time"),
     _key("worker.processes", whole(1, 64), 2, "child processes for CPU-heavy work"),
     _key("worker.queues", names, ("default",), "queues to take jobs from"),
@@ -293,6 +147,19 @@ KEYS = (
     _key("worker.child_memory_mb", whole(64, 1_048_576), 1024, "memory of one child process"),
     _key("worker.child_cpu_seconds", number(1, _day), 300, "CPU time of one child process"),
     _key("reaper.interval_seconds", number(0.1, 3600), 15, "pause between two passes"),
+    _key(
+        "reaper.sla_factor",
+        by_type(number(1, 1000), 6),
+        {OTHERS: 6.0},
+        "a job is overdue after its expected duration times this, per type",
+    ),
+    _key("reaper.tables", tables, (), "further tables with the lease columns, to be reaped too"),
+    _key(
+        "reaper.sample_interval",
+        duration(1, 3600),
+        15,
+        "pause between two samples of queue lengths, in seconds",
+    ),
     _key("http.host", text(255), "127.0.0.1", "address of probes and metrics"),
     _key("http.port", whole(0, 65535), 8080, "port of probes and metrics; 0: any free one"),
     _key("health.require_queue", switch, False, "not ready without the broker"),
@@ -321,6 +188,20 @@ KEYS = (
     _key("limits.payload_bytes", whole(1024, 16_777_216), 131_072, "largest payload of a passport"),
     _key("limits.proof_bytes", whole(1024, 67_108_864), 262_144, "largest proof of a passport"),
     _key("limits.receipt_bytes", whole(1024, 1_048_576), 16_384, "largest signed receipt"),
+    _key("tracing.enabled", switch, False, "a span per job, by OpenTelemetry"),
+    _key("tracing.endpoint", url("http", "https"), None, "where spans are sent (OTLP)"),
+    _key(
+        "circuit_breaker.failure_threshold",
+        number(0, 1, above=True),
+        0.5,
+        "share of failures that opens a webhook's breaker",
+    ),
+    _key("circuit_breaker.window", duration(1, 3600), 60, "seconds that the share is taken over"),
+    _key("circuit_breaker.cooldown_period", duration(1, _day), 30, "seconds that it stays open"),
+    _key("circuit_breaker.min_samples", whole(1, 10_000), 10, "calls without which it never opens"),
+    _key("circuit_breaker.half_open_probes", whole(1, 100), 1, "calls let through after the cooldown"),
+    _key("rate_limits", rates, {}, "jobs per second by type, or by the name of another bucket"),
+    _key("schedules", schedules, {}, "jobs that are queued by the clock (cron, UTC)"),
     _key("data_dir", text(4096), None, "where the embedded PostgreSQL keeps its data"),
     _key("commands", commands, {}, "programs that RUN_COMMAND may start", secret=True),
 )

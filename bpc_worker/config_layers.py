@@ -7,7 +7,9 @@ from pathlib import Path
 
 import yaml
 
-from bpc_worker.config_keys import KEYS, Key, NotAllowedError
+from bpc_worker.config_aliases import DROPPED, Alias
+from bpc_worker.config_keys import KEYS, Key
+from bpc_worker.config_kinds import NotAllowedError
 
 DEFAULT_PATH = "bpc-worker.yaml"
 _OF_COMMANDS = ("BPC_CONFIG", "BPC_KEYS_FILE", "BPC_TENANT")  # options of commands, no settings
@@ -27,16 +29,27 @@ class Draft:
         self.problems: list[str] = []
         self.hints: list[str] = []
 
-    def take(self, key: Key, value: object, source: str) -> None:
+    def take(self, key: Key, value: object, source: str, name: str = "") -> None:
+        """The value under one of the key's names, if it is allowed."""
+        old = key.alias(name)
         try:
-            self.values[key.name] = key.kind.parse(value)
+            self.values[key.name] = self._parsed(key, old, value)
         except (ValueError, RecursionError) as error:
             detail = f" ({error})" if isinstance(error, NotAllowedError) else ""
             shown = "***" if key.secret else repr(value)[:100]
-            text = f"{shown} is not allowed; allowed: {key.kind.allowed}{detail}"
+            of = f" for {key.name}{', ' if old.note else ''}{old.note}" if old in key.aliases else ""
+            text = f"{shown} is not allowed; allowed{of}: {key.kind.allowed}{detail}"
             self.refuse(key, source, text)
         else:
-            self.sources[key.name] = source
+            former = self.sources[key.name] if old.entry and self.sources[key.name] != "default" else ""
+            self.sources[key.name] = f"{former}, {source}" if former else source
+
+    def _parsed(self, key: Key, old: Alias, value: object) -> object:
+        given = old.convert(value)
+        if old.entry is None:
+            return key.kind.parse(given)
+        so_far = self.values[key.name]
+        return key.kind.parse({**(so_far if isinstance(so_far, dict) else {}), old.entry: given})
 
     def refuse(self, key: Key, source: str, text: str) -> None:
         self.problems.append(f"{key.name} ({source}): {text}")
@@ -49,14 +62,20 @@ class Draft:
     def whence(self, name: str) -> str:
         return f"{name} ({self.sources[name]})"
 
-    def pick(self, names: tuple[str, ...], given: Iterable[str]) -> str | None:
-        """The first of the names that is given; the others are old names and earn a hint."""
+    def pick(self, key: Key, names: tuple[str, ...], given: Iterable[str]) -> list[str]:
+        """The first of the names that is given, or all that are one entry each; old names earn a hint."""
         found = [name for name in names if name in given]
+        used = [
+            name for name in found if name == found[0] or (key.alias(name).entry and found[0] != names[0])
+        ]
         for name in found:
             if name != names[0]:
-                ignored = f", and ignored because of {found[0]}" if name != found[0] else ""
-                self.hints.append(f"{name} is an old name of {names[0]}{ignored}")
-        return found[0] if found else None
+                note = key.alias(name).note
+                ignored = f", and ignored because of {found[0]}" if name not in used else ""
+                self.hints.append(
+                    f"{name} is an old name of {names[0]}{f' ({note})' if note else ''}{ignored}"
+                )
+        return used
 
 
 def take_file(draft: Draft, path: str | None) -> None:
@@ -72,12 +91,14 @@ def take_file(draft: Draft, path: str | None) -> None:
         draft.problems.append(f"{source}: {_why_unreadable(error)}")
         return
     for key in KEYS:
-        name = draft.pick(key.names, given)
-        if name is not None and given[name] is not None:
-            draft.take(key, given[name], source)
-    known = [name for key in KEYS for name in key.names]
+        for name in draft.pick(key, key.names, given):
+            if given[name] is not None:
+                draft.take(key, given[name], source, name)
+    dropped = [name for name in DROPPED if any(_is_below(other, name) for other in given)]
+    draft.hints += [f"{name} is not used any more: {DROPPED[name]}" for name in dropped]
     for name, value in given.items():
-        draft.problems += _unknown_key(f"{name} ({source})", name, value, known)
+        if not any(_is_below(name, unused) for unused in dropped):
+            draft.problems += _unknown_key(f"{name} ({source})", name, value)
 
 
 def take_environment(draft: Draft, env: Mapping[str, str]) -> None:
@@ -90,8 +111,7 @@ def take_environment(draft: Draft, env: Mapping[str, str]) -> None:
         if variable in given or (key.secret and f"{variable}_FILE" in given)
     }
     for key in KEYS:
-        variable = draft.pick(key.variables, readable)
-        if variable is not None:
+        for variable in draft.pick(key, key.variables, readable):
             _take_variable(draft, key, variable, given)
     known = [*_OF_COMMANDS, *(name for key in KEYS for name in key.variables)]
     known += [f"{name}_FILE" for key in KEYS if key.secret for name in key.variables]
@@ -114,7 +134,7 @@ def _take_variable(draft: Draft, key: Key, variable: str, given: Mapping[str, st
     path = given.get(f"{variable}_FILE") if key.secret else None
     source = f"env:{variable}"
     if path is None:
-        draft.take(key, given[variable], source)
+        draft.take(key, given[variable], source, variable)
     elif variable in given:
         draft.refuse(key, source, f"is given, and {variable}_FILE too; give one of them")
     else:
@@ -123,7 +143,7 @@ def _take_variable(draft: Draft, key: Key, variable: str, given: Mapping[str, st
         except (OSError, ValueError) as error:
             draft.refuse(key, f"{source}_FILE", f"cannot read {path!r}: {_why_unreadable(error)}")
         else:
-            draft.take(key, content.rstrip("\r\n"), f"{source}_FILE")
+            draft.take(key, content.rstrip("\r\n"), f"{source}_FILE", variable)
 
 
 def _is_ignored(name: str, value: str) -> bool:
@@ -131,11 +151,16 @@ def _is_ignored(name: str, value: str) -> bool:
     return name.startswith(_IGNORED) or bool(_SERVICE_LINK.fullmatch(name) or linked)
 
 
-def _unknown_key(where: str, name: str, value: object, known: Iterable[str]) -> Iterator[str]:
+def _is_below(name: str, section: str) -> bool:
+    return name == section or name.startswith(f"{section}.")
+
+
+def _unknown_key(where: str, name: str, value: object) -> Iterator[str]:
+    known = [known for key in KEYS for known in key.names]
     if name in known:
         return
     if not any(other.startswith(f"{name}.") for other in known):
-        yield f"{where}: unknown key{_did_you_mean(name, known)}"
+        yield f"{where}: unknown key{_did_you_mean(name, [key.name for key in KEYS])}"
     elif value is not None:
         yield f"{where}: is a section; its keys stand below it"
 

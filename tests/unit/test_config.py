@@ -4,7 +4,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from bpc_worker import config_keys
+from bpc_worker import config_keys, config_kinds
 from bpc_worker.config import describe, load
 from bpc_worker.config_keys import KEYS
 from tests.support.configuration import file, problem, problems
@@ -150,7 +150,7 @@ def test_parts_are_quoted() -> None:
     assert unquote(url.password or "") == password
     assert url.hostname == "h"
     assert unquote(url.path) == "/my/db?x"
-    assert config_keys.url("postgresql").parse(settings.database.url) == settings.database.url
+    assert config_kinds.url("postgresql").parse(settings.database.url) == settings.database.url
     assert dict(row[:2] for row in describe(settings))["database.url"] == (
         "postgresql://u%40v%3Aw:***@h/my%2Fdb%3Fx"
     )

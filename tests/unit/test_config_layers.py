@@ -1,11 +1,9 @@
-import dataclasses
 from pathlib import Path
 
 import pytest
 
 from bpc_worker import config_layers
 from bpc_worker.config import load
-from bpc_worker.config_keys import KEYS
 from tests.support.configuration import file, problem
 
 URL = "postgresql://u:secret@h/db"
@@ -182,12 +180,7 @@ def test_an_old_name_is_ignored_beside_the_new_one() -> None:
     )
 
 
-def test_an_old_name_may_be_one_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    aliased = [
-        dataclasses.replace(key, aliases=("worker.count",)) if key.env.endswith("ENCY") else key
-        for key in KEYS
-    ]
-    monkeypatch.setattr(config_layers, "KEYS", aliased)
+def test_an_old_name_may_be_one_in_the_file() -> None:
     settings = load(env={}, config_path=file("worker: {count: 7}"))
 
     assert settings.worker.concurrency == 7

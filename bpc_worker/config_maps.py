@@ -1,0 +1,194 @@
+"""Settings that are mappings: commands, rates, schedules, and numbers per job type."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from bpc_worker.commands import Command
+from bpc_worker.config_kinds import Kind, NotAllowedError
+
+T = TypeVar("T")
+
+OTHERS = "*"  # in a mapping by type: every type that is not named
+_JOB_TYPE = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
+
+_Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*$")]
+_Path = Annotated[str, msgspec.Meta(pattern=r"^/[^\0]*$")]
+_Variable = Annotated[str, msgspec.Meta(pattern=r"^[^\0=]+$")]
+_Positive = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A token bucket: how fast it fills, and how much it holds."""
+
+    per_second: float
+    burst: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """One job at every tick of the cron expression, in UTC."""
+
+    cron: str
+    type: str
+    payload: Mapping[str, object] = field(default_factory=dict, repr=False)
+    tenant: str | None = None
+    queue: str | None = None
+
+
+class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
+    argv: Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]
+    timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=86400)] = 60
+    env: dict[_Variable, _Text] = {}
+    cwd: _Path | None = None
+
+
+class _RateEntry(msgspec.Struct, forbid_unknown_fields=True):
+    per_second: _Positive
+    burst: Annotated[float, msgspec.Meta(ge=1, le=1_000_000)] | None = None
+
+
+class _ScheduleEntry(msgspec.Struct, forbid_unknown_fields=True):
+    cron: str
+    type: str
+    payload: dict[str, object] = {}
+    tenant: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    queue: Annotated[str, msgspec.Meta(min_length=1, max_length=100)] | None = None
+
+
+def _mapping(value: object, entry: Callable[[object, object], T]) -> dict[str, T]:
+    """Every entry by its name, or everything that is wrong with them."""
+    entries: object = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(entries, dict):
+        raise NotAllowedError("it is not a mapping")
+    found: dict[str, T] = {}
+    wrong: list[str] = []
+    for name, each in entries.items():
+        try:
+            found[name] = entry(name, each)
+        except (NotAllowedError, msgspec.ValidationError) as error:
+            wrong.append(f"{name}: {error}")
+    if wrong:
+        raise NotAllowedError("; ".join(wrong))
+    return found
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
+        raise NotAllowedError("the name must match ^[a-z][a-z0-9_-]{0,63}$")
+
+
+def _check_type(name: object) -> None:
+    if not isinstance(name, str) or not _JOB_TYPE.fullmatch(name):
+        raise NotAllowedError(f"a job type matches ^{_JOB_TYPE.pattern}$")
+
+
+def _command(name: object, entry: object) -> Command:
+    _check_name(name)
+    parsed = msgspec.convert(entry, _CommandEntry)
+    if not parsed.argv[0].startswith("/"):
+        raise NotAllowedError("argv[0] must be an absolute path")
+    return Command(argv=parsed.argv, timeout_seconds=parsed.timeout_seconds, env=parsed.env, cwd=parsed.cwd)
+
+
+def _rate(name: object, entry: object) -> Rate:
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():  # noqa: PLR2004
+        raise NotAllowedError("the name of a bucket has 1 to 200 printable characters")
+    plain = isinstance(entry, int | float)
+    parsed = msgspec.convert({"per_second": entry} if plain else entry, _RateEntry)
+    return Rate(per_second=parsed.per_second, burst=parsed.burst or max(1.0, parsed.per_second))
+
+
+_CRON = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
+_CRON_PART = re.compile(r"(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,2}))?")
+
+
+def _check_cron(text: str) -> None:
+    fields = text.split()
+    if len(fields) != len(_CRON):
+        raise NotAllowedError(
+            f"cron {text!r} has {len(fields)} fields, not five: minute hour day month weekday"
+        )
+    for given, (name, low, high) in zip(fields, _CRON, strict=True):
+        for part in given.split(","):
+            found = _CRON_PART.fullmatch(part)
+            ends = [int(end) for end in found.groups()[:2] if end is not None] if found else []
+            if (
+                found is None
+                or found[3] == "0"
+                or ends != sorted(ends)
+                or not all(low <= e <= high for e in ends)
+            ):
+                raise NotAllowedError(
+                    f"cron {text!r}: {part!r} is no {name}: numbers {low} to {high}, *, a-b, */n"
+                )
+
+
+def _schedule(name: object, entry: object) -> Schedule:
+    _check_name(name)
+    parsed = msgspec.convert(entry, _ScheduleEntry)
+    _check_cron(parsed.cron)
+    _check_type(parsed.type)
+    return Schedule(
+        cron=parsed.cron, type=parsed.type, payload=parsed.payload, tenant=parsed.tenant, queue=parsed.queue
+    )
+
+
+def by_type(kind: Kind, others: float) -> Kind:
+    """A number for every job type: one for all, or a mapping whose `*` is for those it does not name."""
+
+    def entry(name: object, value: object) -> object:
+        if name != OTHERS:
+            _check_type(name)
+        try:
+            return kind.parse(value)
+        except ValueError:
+            raise NotAllowedError(f"{value!r} is not {kind.allowed}") from None
+
+    def parse(value: object) -> Mapping[str, object]:
+        many = isinstance(value, dict) or (isinstance(value, str) and value.lstrip().startswith("{"))
+        return {OTHERS: others} | _mapping(value if many else {OTHERS: value}, entry)
+
+    schema = {"anyOf": [kind.schema, {"type": "object", "additionalProperties": kind.schema}]}
+    words = f"{kind.allowed}, or a mapping (JSON in the environment) of job types to it, * for the others"
+    return Kind(words, parse, schema)
+
+
+def _objects(**properties: str) -> Mapping[str, object]:
+    """A mapping of names to objects with these properties and types; one with a ! is needed."""
+    shape = {name: {"type": kind.rstrip("!")} for name, kind in properties.items()}
+    needed = [name for name, kind in properties.items() if kind.endswith("!")]
+    entry = {"type": "object", "properties": shape, "required": needed, "additionalProperties": False}
+    return {"type": "object", "additionalProperties": entry}
+
+
+commands = Kind(
+    "a mapping (JSON in the environment) of names to "
+    "{argv: [/absolute/path, …], timeout_seconds: 60, env: {}, cwd: null}",
+    lambda value: _mapping(value, _command),
+    _objects(argv="array!", timeout_seconds="number", env="object", cwd="string"),
+)
+rates = Kind(
+    "a mapping (JSON in the environment) of job types, or other buckets, to {per_second: 5, burst: 10}",
+    lambda value: _mapping(value, _rate),
+    {
+        "type": "object",
+        "additionalProperties": {
+            "anyOf": [
+                {"type": "number"},
+                _objects(per_second="number!", burst="number")["additionalProperties"],
+            ]
+        },
+    },
+)
+schedules = Kind(
+    "a mapping (JSON in the environment) of names to "
+    '{cron: "0 3 * * *", type: JOB_TYPE, payload: {}, tenant: name, queue: default}',
+    lambda value: _mapping(value, _schedule),
+    _objects(cron="string!", type="string!", payload="object", tenant="string", queue="string"),
+)

@@ -1,0 +1,61 @@
+"""Is there work that nobody does, or work that died?"""
+
+from collections.abc import Iterator
+
+import psycopg
+
+from bpc_worker.doctor.findings import Case, Finding, literal
+
+
+def check(case: Case) -> Iterator[Finding]:
+    try:
+        with case.connection.transaction():
+            yield from [*_unhandled(case), *_dead(case), *_further_tables(case)]
+    except (
+        psycopg.errors.UndefinedTable,
+        psycopg.errors.InsufficientPrivilege,
+        psycopg.errors.UndefinedColumn,
+    ):
+        return  # of the schema or the role, which is told elsewhere
+
+
+def _unhandled(case: Case) -> Iterator[Finding]:
+    for row in case.rows("queued_types"):
+        if row["type"] not in case.registry:
+            yield Finding(
+                check="queue.unhandled",
+                what=f"{row['jobs']} job(s) of type {row['type']} wait, one for {row['seconds']:.0f} s,"
+                " and no handler is installed here",
+                why="if no other worker has one, they wait for ever",
+                fix="-- Install the package with the handler where a worker runs, or give these jobs up:\n"
+                "SELECT count(bpc_cancel_job(job_id)) FROM jobs"
+                f" WHERE status = 'QUEUED' AND type = {literal(row['type'])};",
+            )
+
+
+def _dead(case: Case) -> Iterator[Finding]:
+    for row in case.rows("dead_letters"):
+        code = literal(row["code"]) if row["code"] else "NULL"
+        yield Finding(
+            check="queue.dead_letters",
+            what=f"{row['jobs']} dead letter(s) of type {row['type']}, {row['code'] or 'no code'},"
+            f" the latest of {row['latest']}",
+            why=f"nobody will look at them by himself; `bpc-worker explain {row['code'] or 'INTERNAL_ERROR'}`"
+            " tells usual causes",
+            fix="-- When the cause is mended, run them again; once for every 500:\n"
+            f"SELECT bpc_retry_jobs({literal(row['type'])}, {code});",
+        )
+
+
+def _further_tables(case: Case) -> Iterator[Finding]:
+    names = [name for name in case.settings.reaper.tables if name != "jobs"]
+    for row in case.rows("lease_columns", names=names):
+        if row["lacks"]:
+            lacks = "does not exist" if not row["exists"] else f"lacks {', '.join(row['lacks'])}"
+            yield Finding(
+                check="queue.further_tables",
+                what=f"reaper.tables names {row['name']}, which {lacks}",
+                why="the reaper cannot bring back what dead workers left there",
+                fix="unset BPC_REAPER_TABLES  # or correct it, here or in the file",
+                paste="shell",
+            )

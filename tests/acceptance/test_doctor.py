@@ -1,0 +1,467 @@
+"""Faults planted for real: the doctor names each, what it says to paste mends it, and then it is gone."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from bpc_worker.adapters import migrate as migrations
+from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.doctor.catalogue import expected
+from tests.support.database import free_port, postgres
+from tests.support.patients import SALTS, SEED, Patient, make_template, patient
+from tests.support.tcp_proxy import TcpProxy
+from tests.support.worker import COMMAND
+
+PROD = {
+    "BPC_ENV": "prod",
+    "BPC_SIGNING_KEY_ID": "2027-01",
+    "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64": SEED,
+    "BPC_DISCLOSURE_KEY": SALTS,
+    "PYTHONPATH": "",  # the handlers of the tests are not installed here
+}
+
+
+@pytest.fixture(scope="module")
+def clinic() -> Iterator[Server]:
+    with postgres({"max_prepared_transactions": "5"}) as running:
+        make_template(running)
+        yield running
+
+
+@pytest.fixture
+def ill(clinic: Server, tmp_path: Path) -> Iterator[Patient]:
+    """Well so far."""
+    with patient(clinic, tmp_path, PROD) as made:
+        yield made
+
+
+def test_a_healthy_installation_is_well(ill: Patient) -> None:
+    found = ill.examined()
+
+    assert (found.code, found.findings, found.unseen) == (0, [], [])
+
+
+# What is done to the database, and what the doctor calls it.
+IN_THE_DATABASE = [
+    ("ALTER ROLE {login} SUPERUSER", "role.superuser"),
+    ("ALTER ROLE {login} BYPASSRLS", "role.bypasses_tenants"),
+    ("GRANT bpc_owner TO {login}", "role.owns_the_schema"),
+    ("GRANT pg_write_all_data TO {login}", "role.writes_everything"),
+    ("ALTER TABLE job_pauses OWNER TO {login}", "role.owns_tables"),
+    ("REVOKE bpc_worker FROM {login}", "role.too_weak"),
+    ("UPDATE schema_migrations SET checksum = 'x' WHERE version = '0002_jobs'", "schema.checksum"),
+    ("DROP INDEX jobs_probe", "schema.missing_index"),
+    ("DROP INDEX jobs_idempotency", "schema.missing_unique_index"),
+    ("DROP INDEX jobs_probe; CREATE INDEX jobs_probe ON jobs (queue)", "schema.changed_index"),
+    ("CREATE UNIQUE INDEX mine ON jobs (queue, type)", "schema.extra_unique_index"),
+    ("DROP TRIGGER jobs_guard_edge ON jobs", "schema.missing_trigger"),
+    ("ALTER TABLE jobs DISABLE TRIGGER jobs_guard_edge", "schema.changed_trigger_that_fires"),
+    (
+        "CREATE TRIGGER mine BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('no')",
+        "schema.extra_trigger",
+    ),
+    ("ALTER TABLE jobs DROP COLUMN stage", "schema.missing_column"),
+    ("ALTER TABLE jobs ALTER COLUMN expected_duration_ms TYPE bigint", "schema.changed_column"),
+    ("ALTER TABLE jobs ALTER COLUMN max_attempts SET DEFAULT 1", "schema.changed_default"),
+    ("ALTER TABLE jobs ALTER COLUMN queue DROP DEFAULT", "schema.missing_default"),
+    ("ALTER TABLE jobs ALTER COLUMN queue DROP NOT NULL", "schema.missing_not_null"),
+    ("ALTER TABLE jobs ALTER COLUMN stage SET NOT NULL", "schema.extra_not_null"),
+    ("ALTER TABLE jobs DROP CONSTRAINT jobs_times_are_finite", "schema.missing_check"),
+    ("ALTER TABLE jobs ADD CONSTRAINT mine CHECK (attempts < 3)", "schema.extra_check"),
+    ("ALTER TABLE jobs DROP CONSTRAINT jobs_tenant_id_fkey", "schema.missing_foreign_key"),
+    (
+        (
+            "ALTER TABLE jobs DROP CONSTRAINT jobs_tenant_id_fkey, ADD CONSTRAINT jobs_tenant_id_fkey"
+            " FOREIGN KEY (tenant_id) REFERENCES tenants NOT VALID"
+        ),
+        "schema.changed_foreign_key",
+    ),
+    ("DROP POLICY own_tenant ON events", "schema.missing_policy"),
+    ("CREATE POLICY everybody ON events USING (true)", "schema.extra_policy"),
+    ("ALTER TABLE facts DISABLE ROW LEVEL SECURITY", "schema.changed_row_security"),
+    ("REVOKE INSERT ON job_events FROM bpc_worker", "schema.missing_grant"),
+    (
+        "REVOKE UPDATE ON jobs FROM bpc_worker; REVOKE UPDATE (status) ON jobs FROM bpc_worker",
+        "schema.missing_grant",
+    ),
+    ("GRANT DELETE ON events TO bpc_worker", "schema.extra_grant"),
+    ("GRANT EXECUTE ON FUNCTION bpc_discard_job TO PUBLIC", "schema.extra_grant"),
+    (
+        "CREATE OR REPLACE FUNCTION bpc_tenant() RETURNS uuid LANGUAGE sql AS 'SELECT NULL::uuid'",
+        "schema.changed_function",
+    ),
+    ("ALTER FUNCTION bpc_cancel_job SECURITY INVOKER", "schema.changed_function"),
+    ("DROP FUNCTION bpc_cancel_job", "schema.missing_function"),
+    ("DROP TABLE job_pauses", "schema.missing_table"),
+    ("ALTER ROLE {login} SET default_transaction_read_only = on", "settings.default_transaction_read_only"),
+    ("ALTER DATABASE {name} SET synchronous_commit = off", "settings.synchronous_commit"),
+    (
+        "ALTER ROLE {login} IN DATABASE {name} SET default_transaction_isolation = 'serializable'",
+        "settings.default_transaction_isolation",
+    ),
+    ("ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf()", "settings.full_page_writes"),
+    ("ALTER ROLE {login} CONNECTION LIMIT 3", "limits.role_connections"),
+    ("ALTER DATABASE {name} CONNECTION LIMIT 3", "limits.database_connections"),
+    ("SELECT pg_create_physical_replication_slot('{name}', true)", "transactions.slot"),
+    ("INSERT INTO jobs (tenant_id, type) SELECT tenant_id, 'NOBODYS_WORK' FROM tenants", "queue.unhandled"),
+    (
+        (
+            "INSERT INTO jobs (tenant_id, type, status, attempts, fail_code)"
+            " SELECT tenant_id, 'RUN_COMMAND', 'DEAD_LETTER', 5, 'COMMAND_FAILED' FROM tenants"
+        ),
+        "queue.dead_letters",
+    ),
+]
+
+
+@pytest.mark.parametrize(("plant", "check"), IN_THE_DATABASE, ids=[check for _, check in IN_THE_DATABASE])
+def test_a_fault_in_the_database_is_named_and_mended_by_what_is_pasted(
+    ill: Patient, plant: str, check: str
+) -> None:
+    if check.startswith("queue."):
+        ill.tenant()
+        ill.settings |= {"BPC_ENV": "dev"}  # whose keys are not registered is another fault
+    for statement in plant.format(login=ill.login, name=ill.name).split("; "):
+        ill.run(statement)
+
+    found = ill.examined()
+    finding = found.one(check)
+    assert (found.code, finding["level"], finding["paste"]) == (1, "wrong", "psql")
+    ill.paste("\n".join(each["fix"] for each in found.findings if each["level"] == "wrong"))
+
+    again = ill.examined()
+    assert (again.code, again.wrong()) == (0, [])
+
+
+def test_a_member_that_does_not_inherit_is_too_weak(ill: Patient) -> None:
+    """Since PostgreSQL 16 that is said with the grant, before that with the role."""
+    [version] = ill.run("SELECT current_setting('server_version_num')::integer >= 160000 AS new")
+    new = f"GRANT bpc_worker TO {ill.login} WITH INHERIT FALSE"
+    ill.run(new if version["new"] else f"ALTER ROLE {ill.login} NOINHERIT")
+
+    finding = ill.examined().one("role.too_weak")
+    assert "does not inherit" in finding["what"]
+    ill.paste(finding["fix"])
+
+    assert ill.examined().findings == []
+
+
+def test_a_login_with_grants_of_its_own_needs_no_role(ill: Patient) -> None:
+    """All that bpc_worker may do, granted one by one; without the last of them it is too weak."""
+    grants = [
+        thing.make.replace("TO bpc_worker", f"TO {ill.login}")
+        for thing in expected()
+        if thing.kind == "grant" and thing.make is not None and thing.name.endswith(" TO bpc_worker")
+    ]
+    ill.run(f"REVOKE bpc_worker FROM {ill.login}")
+    last = f"GRANT INSERT ON TABLE public.job_events TO {ill.login}"
+    grants.remove(last)
+    ill.paste(";\n".join([*grants, ""]))
+    finding = ill.examined().one("role.too_weak")
+    assert "and lacks: INSERT ON public.job_events" in finding["what"]
+
+    ill.paste(f"{last};")
+    assert ill.examined().findings == []
+
+
+def test_a_server_with_too_few_connections(tmp_path: Path) -> None:
+    with postgres({"max_connections": "10"}) as small:
+        make_template(small)
+        with patient(small, tmp_path, PROD) as crowded:
+            finding = crowded.examined().one("limits.max_connections")
+            crowded.paste(finding["fix"])
+            small.stop()
+            small.start()  # as it says
+
+            assert crowded.examined().findings == []
+
+
+def test_a_function_that_took_policies_along_is_mended_piece_by_piece(ill: Patient) -> None:
+    """Several findings, pasted in the order in which they are told."""
+    ill.run("DROP FUNCTION bpc_tenant CASCADE")
+
+    found = ill.examined()
+    assert {"schema.missing_function", "schema.missing_policy"} <= found.names()
+    ill.paste("\n".join(each["fix"] for each in found.findings if each["paste"] == "psql"))
+
+    assert ill.examined().findings == []
+
+
+def test_an_index_whose_making_was_broken_off_is_made_again(ill: Patient) -> None:
+    ill.run("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_probe'::regclass")
+
+    finding = ill.examined().one("schema.changed_index")
+    assert "its making was broken off" in finding["what"]
+    ill.paste(finding["fix"])
+
+    assert ill.examined().findings == []
+
+
+def test_a_forgotten_transaction_is_named_with_its_holder_and_ended(ill: Patient) -> None:
+    with psycopg.connect(ill.superuser_url, application_name="somebody's psql") as forgotten:
+        forgotten.execute("SELECT count(*) FROM jobs")
+
+        finding = ill.examined("--stale-after", "0").one("transactions.old")
+        assert "somebody's psql" in finding["what"]
+        ill.paste(finding["fix"])
+
+        assert "transactions.old" not in ill.examined("--stale-after", "0").names()
+        with pytest.raises(psycopg.OperationalError):
+            forgotten.execute("SELECT 1")
+
+
+def test_a_forgotten_prepared_transaction_is_rolled_back(ill: Patient) -> None:
+    ill.run("BEGIN; CREATE TABLE half (); PREPARE TRANSACTION 'it''s half done'")
+
+    finding = ill.examined("--stale-after", "0").one("transactions.prepared")
+    ill.paste(finding["fix"], into="postgres")
+
+    assert ill.examined("--stale-after", "0").findings == []
+
+
+def test_without_the_right_to_look_that_is_said(ill: Patient) -> None:
+    ill.run(f"REVOKE pg_monitor FROM {ill.login}")
+
+    found = ill.examined()
+    assert (found.code, found.names()) == (0, {"transactions.hidden", "disk.hidden"})
+    for each in found.findings:
+        ill.paste(each["fix"])
+
+    assert ill.examined().findings == []
+
+
+def test_a_database_without_a_schema(clinic: Server, tmp_path: Path) -> None:
+    with patient(clinic, tmp_path, PROD, template="template1") as bare:
+        bare.settings["BPC_MIGRATE_DATABASE_URL"] = bare.superuser_url
+        finding = bare.examined().one("schema.none")
+
+        assert bare.examined_after(finding["fix"]).findings == []
+
+
+def test_a_schema_that_is_older_than_the_release(
+    clinic: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_of_them = migrations.known()
+    with patient(clinic, tmp_path, PROD, template="template1") as old:
+        with monkeypatch.context() as patched:
+            patched.setattr(migrations, "known", lambda: all_of_them[:-1])
+            migrations.migrate(old.superuser_url)
+        old.settings["BPC_MIGRATE_DATABASE_URL"] = old.superuser_url
+
+        finding = old.examined().one("schema.old")
+        assert all_of_them[-1].version in finding["what"]
+        assert old.examined_after(finding["fix"]).findings == []
+
+
+@pytest.mark.parametrize(("works", "level", "code"), [("true", "note", 0), ("false", "wrong", 1)])
+def test_a_schema_that_is_newer_than_the_release(ill: Patient, works: str, level: str, code: int) -> None:
+    ill.run(f"INSERT INTO schema_migrations VALUES ('9999_later', 'x', {works})")
+    ill.run("DROP TRIGGER jobs_guard_edge ON jobs")  # as the later release may have wanted
+
+    found = ill.examined()
+    assert (found.names(), found.code) == ({"schema.newer"}, code)
+    assert found.one("schema.newer")["level"] == level
+
+
+# How the database is away, and what the doctor calls it; what is pasted goes to the server's own database.
+AWAY = [
+    ("DROP DATABASE {name}", "database.missing"),
+    ("DROP ROLE {login}", "database.no_login"),
+    ("ALTER ROLE {login} NOLOGIN", "database.no_login"),
+    ("ALTER ROLE {login} CONNECTION LIMIT 0", "database.full"),
+    ("ALTER DATABASE {name} ALLOW_CONNECTIONS false", "database.full"),
+    ("REVOKE CONNECT ON DATABASE {name} FROM PUBLIC", "database.no_connect"),
+]
+
+
+@pytest.mark.parametrize(("plant", "check"), AWAY)
+def test_a_database_that_lets_nobody_in_is_exit_code_69(
+    ill: Patient, clinic: Server, plant: str, check: str
+) -> None:
+    with psycopg.connect(clinic.url("postgres"), autocommit=True) as connection:
+        connection.execute(plant.format(login=ill.login, name=ill.name).encode())
+
+    found = ill.examined()
+    finding = found.one(check)
+    assert found.code == 69
+    assert "schema" in found.unseen
+    ill.paste(finding["fix"], into="postgres")
+
+    assert ill.examined().code != 69
+
+
+def test_a_database_that_does_not_answer_is_exit_code_69_without_its_password(ill: Patient) -> None:
+    ill.settings["BPC_DATABASE_URL"] = f"postgresql://u:secret@127.0.0.1:{free_port()}/d"
+
+    found = ill.examined()
+    assert found.code == 69
+    assert "127.0.0.1" in found.one("database.unreachable")["what"]
+    assert "secret" not in found.text
+
+
+def test_a_proxy_in_between_is_told(ill: Patient) -> None:
+    port = int(ill.url.rpartition("/")[0].rpartition(":")[2])
+    with TcpProxy("127.0.0.1", port) as proxy:
+        ill.settings["BPC_DATABASE_URL"] = ill.url.replace(f":{port}/", f":{proxy.port}/")
+        found = ill.examined()
+
+    assert (found.code, found.names()) == (0, {"database.between"})
+
+
+def test_a_direct_url_that_leads_nowhere(ill: Patient) -> None:
+    ill.settings["BPC_DATABASE_DIRECT_URL"] = f"postgresql://u:secret@127.0.0.1:{free_port()}/d"
+
+    found = ill.examined()
+    finding = found.one("database.direct_url")
+    assert "secret" not in found.text
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
+def test_settings_in_the_url_have_the_last_word_and_are_told(ill: Patient) -> None:
+    ill.settings["BPC_DATABASE_URL"] = f"{ill.url}?options=-c%20idle_in_transaction_session_timeout%3D0"
+
+    finding = ill.examined().one("settings.idle_in_transaction_session_timeout")
+    assert "client" in finding["what"]
+    assert "BPC_DATABASE_URL" in finding["fix"]
+
+
+def without(settings: dict[str, object], *names: str) -> dict[str, object]:
+    return {name: value for name, value in settings.items() if name not in names}
+
+
+def test_a_worker_without_keys(ill: Patient) -> None:
+    ill.settings = without(
+        ill.settings, "BPC_SIGNING_KEY_ID", "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64", "BPC_DISCLOSURE_KEY"
+    )
+    found = ill.examined()
+    assert found.names() == {"keys.missing", "keys.disclosure"}
+
+    assert ill.examined_after("\n".join(each["fix"] for each in found.findings)).findings == []
+
+
+def as_the_owner(ill: Patient) -> None:
+    ill.run(f"GRANT bpc_app TO {ill.login}")
+
+
+def test_a_key_that_a_registry_does_not_know(ill: Patient) -> None:
+    as_the_owner(ill)
+    for name in ("acme", "it's ours"):
+        ill.tenant(name.replace("'", "''"))
+
+    finding = ill.examined().one("keys.unregistered")
+    assert "acme, it's ours" in finding["what"]
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
+@pytest.mark.parametrize(
+    ("key", "status", "check"),
+    [("sha256('another')", "ACTIVE", "keys.other_seed"), (None, "RETIRED", "keys.not_active")],
+)
+def test_a_seed_that_does_not_fit_the_registry(
+    ill: Patient, key: str | None, status: str, check: str
+) -> None:
+    as_the_owner(ill)
+    tenant = ill.tenant()
+    if key is None:
+        ill.examined_after("bpc-worker keys add --tenant acme")
+        ill.run("UPDATE signing_keys SET status = 'RETIRED'")
+    else:
+        ill.run(
+            "INSERT INTO signing_keys (tenant_id, key_id, public_key, status)"
+            f" VALUES ('{tenant}', '2027-01', {key}, '{status}')"
+        )
+
+    finding = ill.examined().one(check)
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
+def test_a_registry_that_trusts_the_development_key_in_production(ill: Patient) -> None:
+    as_the_owner(ill)
+    ill.tenant()
+    ill.settings = {"BPC_ENV": "dev", "PYTHONPATH": ""}
+    assert ill.examined_after("bpc-worker keys add --tenant acme").code == 0
+    ill.settings = dict(PROD)
+    ill.examined_after("bpc-worker keys add --tenant acme")
+
+    finding = ill.examined().one("keys.development")
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
+def test_the_development_key_itself_in_production_is_a_fault_of_the_configuration(ill: Patient) -> None:
+    ill.settings["BPC_SIGNING_KEY_ID"] = "development"
+
+    found = ill.examined()
+    assert (found.code, found.names()) == (1, {"configuration.invalid"})
+    assert "known to everybody" in found.findings[0]["what"]
+
+
+def test_every_problem_of_the_configuration_is_a_finding(ill: Patient) -> None:
+    ill.settings |= {"BPC_HTTP_PORT": "x", "BPC_NONSENSE": "1"}
+    found = ill.examined()
+
+    assert (found.code, len(found.findings), found.names()) == (1, 2, {"configuration.invalid"})
+    assert ill.examined_after("\n".join(each["fix"] for each in found.findings)).findings == []
+
+
+def test_old_names_are_notes_with_the_new_ones(ill: Patient) -> None:
+    ill.settings["REAPER_INTERVAL_SEC"] = "20"
+    found = ill.examined()
+
+    assert found.code == 0
+    finding = found.one("configuration.old_name")
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
+def test_a_further_table_that_cannot_be_reaped(ill: Patient) -> None:
+    ill.run("CREATE TABLE asr_jobs (status text)")
+    ill.settings["BPC_REAPER_TABLES"] = "asr_jobs,nowhere"
+
+    found = ill.examined()
+    assert found.code == 1
+    texts = [each["what"] for each in found.findings]
+    assert "asr_jobs, which lacks attempts" in texts[0]
+    assert "nowhere, which does not exist" in texts[1]
+    assert ill.examined_after(found.findings[0]["fix"]).findings == []
+
+
+def test_in_development_what_only_production_must_not_have_is_a_note(ill: Patient) -> None:
+    ill.settings = {"BPC_ENV": "dev", "PYTHONPATH": ""}
+    ill.run(f"ALTER ROLE {ill.login} SUPERUSER")
+    ill.tenant()
+
+    found = ill.examined()
+    assert (found.code, found.names()) == (0, {"role.superuser", "keys.unregistered"})
+
+
+def test_people_get_words(ill: Patient) -> None:
+    ill.run("DROP INDEX jobs_probe")
+    ran = subprocess.run(
+        [*COMMAND, "doctor"],
+        env=ill.environment(),
+        cwd=ill.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 1
+    assert "wrong   schema.missing_index: index jobs_probe is missing\n        why: " in ran.stdout
+    assert "\n          CREATE INDEX CONCURRENTLY jobs_probe ON public.jobs" in ran.stdout
+    assert "well    role\n" in ran.stdout
+    assert "\x1b" not in ran.stdout, "colours are for terminals"
+    assert ran.stdout.endswith("\n1 thing(s) are wrong; mend them and run it again\n")
+
+
+def test_the_doctor_changes_nothing(ill: Patient) -> None:
+    """Not even by accident: it reads in a transaction that cannot write."""
+    before = ill.run("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+    tables = ill.run("SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) AS n FROM pg_stat_user_tables")
+    ill.examined()
+
+    assert before
+    assert ill.run("SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) AS n FROM pg_stat_user_tables") == tables
+    assert json.dumps(ill.run("SELECT count(*) AS n FROM job_events")) == '[{"n": 0}]'
