@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bpc_worker import __version__, log
@@ -22,6 +23,7 @@ from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
 from bpc_worker.config import Settings
 from bpc_worker.context import Equipment
 from bpc_worker.core.signing import Ed25519Signer
+from bpc_worker.duties import Duty, around
 from bpc_worker.engine import Engine
 from bpc_worker.handler_api import Policy
 from bpc_worker.handler_loop import HandlerLoop
@@ -94,6 +96,7 @@ class Plan:
 
     works: bool = True
     reaps: bool = True
+    produces: Duty | None = None
     until_empty: bool = False
 
 
@@ -113,7 +116,8 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         on_renewed=metrics.renewed,
         on_database=health.note_database,
     )
-    listener = _listener(settings, wake, health, metrics) if plan.works else None
+    listener = _listener(settings, wake, health, metrics) if plan.works or plan.produces else None
+    tell_others = listener.publish if listener is not None else Ringer(store.ring).ring
     bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
     equipment, close_handlers = _equipment(settings, registry, url)
@@ -137,7 +141,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             wake=wake,
             health=health,
             metrics=metrics,
-            tell_others=listener.publish if listener is not None else Ringer(store.ring).ring,
+            tell_others=tell_others,
         )
         runner = Runner(parts, _pace(settings), stuck=stuck)
     reaper = Reaper(
@@ -159,6 +163,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             *((reaper.run,) if plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
+            *((partial(plan.produces, around(wake, health, metrics, tell_others)),) if plan.produces else ()),
         ),
         schema_problem=lambda: _schema_problem(settings, url),
         grace_seconds=settings.worker.shutdown_grace_seconds,

@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 
 from bpc_worker.commands import Command
+from bpc_worker.jobs.model import Priority
 
 Parse = Callable[[object], object]
 
@@ -200,6 +201,35 @@ def _folders(value: object) -> tuple[str, ...]:
 folders = Kind("absolute paths of folders, a list or separated by commas", _folders)
 
 
+def _folder(value: object) -> str:
+    [found] = _folders([value])
+    return found
+
+
+folder = Kind("the absolute path of a folder", _folder)
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    return () if value == [] else _names_of(value, text(200))
+
+
+patterns = Kind("patterns like *.csv, a list or separated by commas", _patterns)
+
+
+def _endings(value: object) -> tuple[str, ...]:
+    return tuple("." + ending.lower().removeprefix(".") for ending in _patterns(value))
+
+
+endings = Kind("endings of file names like .json, a list or separated by commas", _endings)
+
+
+def _priority(value: object) -> str:
+    return Priority.named(value).label
+
+
+priority = Kind("critical, high, normal or low (or 0 to 3)", _priority)
+
+
 commands = Kind(
     "a mapping (JSON in the environment) of names to "
     "{argv: [/absolute/path, …], timeout_seconds: 60, env: {}, cwd: null}",
@@ -222,6 +252,18 @@ def _key(
 
 
 _postgres = url("postgresql", "postgres")
+# What is being written, or was left by a program; names that begin with a dot are left alone anyway.
+UNFINISHED = (
+    "*.tmp",
+    "*.part",
+    "*.partial",
+    "*.crdownload",
+    "*.filepart",
+    "*.swp",
+    "*~",
+    "Thumbs.db",
+    "desktop.ini",
+)
 _amqp = url("amqp", "amqps")
 _day = 86400
 _sslmode = choice("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
@@ -293,6 +335,14 @@ KEYS = (
     _key("worker.child_memory_mb", whole(64, 1_048_576), 1024, "memory of one child process"),
     _key("worker.child_cpu_seconds", number(1, _day), 300, "CPU time of one child process"),
     _key("reaper.interval_seconds", number(0.1, 3600), 15, "pause between two passes"),
+    _key("producer.scan_dir", folder, None, "the inbox: folder that documents and builds are taken from"),
+    _key("producer.include_globs", patterns, ("*",), "files to take; with a / in it: of the whole place"),
+    _key("producer.exclude_globs", patterns, UNFINISHED, "files and folders to leave alone"),
+    _key("producer.default_priority", priority, "normal", "priority of the jobs it makes"),
+    _key("producer.high_priority_exts", endings, (), "endings of files whose jobs have priority high"),
+    _key("producer.rate_limit_per_sec", number(0, 1_000_000), 0, "files a second, 0: no limit"),
+    _key("producer.rate_limit_key", text(200), "producer", "producers with the same key share that rate"),
+    _key("producer.scan_interval_seconds", number(0.05, 3600), 5, "pause between two looks at the inbox"),
     _key("http.host", text(255), "127.0.0.1", "address of probes and metrics"),
     _key("http.port", whole(0, 65535), 8080, "port of probes and metrics; 0: any free one"),
     _key("health.require_queue", switch, False, "not ready without the broker"),
