@@ -118,6 +118,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     )
     listener = _listener(settings, wake, health, metrics) if plan.works or plan.produces else None
     tell_others = listener.publish if listener is not None else Ringer(store.ring).ring
+    surroundings = around(wake, health, metrics, tell_others, alone=not plan.works)
     bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
     equipment, close_handlers = _equipment(settings, registry, url)
@@ -163,7 +164,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             *((reaper.run,) if plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
-            *((partial(plan.produces, around(wake, health, metrics, tell_others)),) if plan.produces else ()),
+            *((partial(plan.produces, surroundings),) if plan.produces else ()),
         ),
         schema_problem=lambda: _schema_problem(settings, url),
         grace_seconds=settings.worker.shutdown_grace_seconds,

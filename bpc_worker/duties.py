@@ -27,14 +27,24 @@ class DutyMetrics(Protocol):
     def rate_limited(self) -> None: ...
 
 
-def around(wake: Wake, health: Health, metrics: DutyMetrics, tell_others: Callable[[], None]) -> Around:
+def around(
+    wake: Wake, health: Health, metrics: DutyMetrics, tell_others: Callable[[], None], *, alone: bool
+) -> Around:
+    """`alone`: nobody claims in this process, so it is the duty that finds out whether the schema fits."""
+
     def tell() -> None:
         wake.ring("produced")
         tell_others()
 
+    def note(error: JobError | None) -> None:
+        if error is None and alone:
+            health.note_claim()
+        else:
+            health.note_database(error)
+
     return Around(
         stopping=lambda: health.draining,
-        note_database=health.note_database,
+        note_database=note,
         tell=tell,
         produced=metrics.produced,
         rate_limited=metrics.rate_limited,

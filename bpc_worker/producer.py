@@ -25,7 +25,7 @@ from bpc_worker.inbox.jobs import JOB_TYPE, FolderSays, Priorities, check_place,
 from bpc_worker.inbox.keeping import MOST_INSIDE, kept_key, kept_name
 from bpc_worker.inbox.places import DECLARATION, Meaning, Place, Wanted, shown
 from bpc_worker.inbox.stillness import Found, Stillness
-from bpc_worker.jobs.errors import Code, JobError, Permanent, Unavailable
+from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import NewJob, Priority, Status, TenantId
 from bpc_worker.owner.builds import read_folder, start_build
 from bpc_worker.owner.session import open_owner
@@ -97,6 +97,8 @@ class Producer:
             self._complain("", "another producer works on the inbox; this one waits")
             return
         seen = await _in_thread(self._inbox.look)
+        places = {"", *(shown(each.place) for each in seen.found), *map(shown, seen.troubles)}
+        self._said = {place: why for place, why in self._said.items() if place in places}
         for place, why in seen.troubles.items():
             self._complain(shown(place), why)
         for found in self._stillness.settled(seen.found):
@@ -122,16 +124,20 @@ class Producer:
                 await _in_thread(self._inbox.take, found)
             await self._hand_over(found)
             await _in_thread(self._inbox.finish, found)
-        except Permanent as error:
-            await self._reject(found, error)
-        except Unavailable:
-            raise
         except JobError as error:
-            self._complain(shown(found.place), error.message, error.code)
+            await self._could_not(found, error)
         except OSError as error:
             self._complain(shown(found.place), f"it cannot be moved or read: {error.strerror or error}")
         except ChangedError:
             _log.debug("inbox_file_changes", source=shown(found.place))
+
+    async def _could_not(self, found: Found, error: JobError) -> None:
+        if isinstance(error, Unavailable) or error.code == Code.QUEUE_FULL:
+            raise error  # the others would fare no better: all wait
+        if isinstance(error, Permanent):
+            await self._reject(found, error)
+        else:
+            self._complain(shown(found.place), error.message, error.code)
 
     async def _reject(self, found: Found, error: Permanent) -> None:
         _log.warning(
@@ -215,8 +221,14 @@ class Producer:
         # The folder moves on to done/, so its documents travel inside their jobs.
         folder = replace(read, documents=tuple(replace(each, path=None) for each in read.documents))
         tenant = found.place[0]
-        async with open_owner(self._settings, self._registry, self._url, tenant, self._tell) as owner:
-            state = await start_build(owner, folder)
+        try:
+            async with open_owner(self._settings, self._registry, self._url, tenant, self._tell) as owner:
+                state = await start_build(owner, folder)
+        except SchemaMismatch as error:  # a login that may only queue documents goes on doing so
+            hint = "is it granted bpc_app, which builds need?"
+            raise Retryable(
+                error.code, f"the producer's login cannot make it: {error.message}; {hint}"
+            ) from error
         _log.info("inbox_build", tenant_id=str(owner.tenant_id), correlation_id=str(state.build_id))
 
     def _tell(self, queued: Sequence[NewJob]) -> None:

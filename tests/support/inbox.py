@@ -1,6 +1,8 @@
 """An inbox in a folder of its own, and what became of what was put there."""
 
 import json
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +33,7 @@ class TestInbox:
 
     def files(self, folder: str) -> set[str]:
         """Everything in done/, rejected/, … by its place."""
-        root = self.root / folder
-        return {str(each.relative_to(root)) for each in root.rglob("*") if not each.is_dir()}
+        return set(_files(self.root / folder))
 
     def wait_for(self, *places: str, within: float = 20) -> None:
         until(lambda: all((self.root / place).exists() for place in places), within=within, what=str(places))
@@ -48,10 +49,13 @@ class TestInbox:
         return self.db.run("SELECT * FROM jobs ORDER BY job_id")
 
     def waiting(self) -> set[str]:
-        """What still lies in the inbox, taken or not."""
-        reserved = {"done", "rejected", ".kept", ".lock"}
-        return {
-            str(each.relative_to(self.root))
-            for each in self.root.rglob("*")
-            if not each.is_dir() and each.relative_to(self.root).parts[0] not in reserved
-        }
+        """What still lies in the inbox, taken or not; true only while no producer is at work."""
+        reserved = ("done/", "rejected/", ".kept/", ".lock")
+        return {place for place in _files(self.root) if not place.startswith(reserved)}
+
+
+def _files(root: Path) -> Iterator[str]:
+    """Folders come and go meanwhile, which os.walk takes calmly."""
+    for folder, _, names in os.walk(root):
+        for name in names:
+            yield str((Path(folder) / name).relative_to(root))
