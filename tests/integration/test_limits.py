@@ -54,7 +54,8 @@ async def test_less_than_one_a_second_is_one_every_so_often(buckets: Buckets) ->
     assert (await buckets.take(slow)).taken == 1
     later(buckets, 1)
     refused = await buckets.take(slow)
-    assert (refused.taken, refused.wait_seconds) == (0, pytest.approx(1))
+    assert refused.taken == 0
+    assert refused.wait_seconds == pytest.approx(1)
     later(buckets, 1)
     assert (await buckets.take(slow)).taken == 1
 
