@@ -51,7 +51,7 @@ class Producer:
         self, settings: Settings, registry: Registry, url: str, folder: Path, around: Around
     ) -> None:
         wanted = settings.producer
-        dsn, call_timeout = app.dsn(settings, url), app.call_timeout(settings)
+        dsn, call_timeout = app.dsn(settings, url, quiet=True), app.call_timeout(settings)
         self._settings, self._registry, self._url, self._around = settings, registry, url, around
         self._inbox = Inbox(folder, Wanted(include=wanted.include_globs, exclude=wanted.exclude_globs))
         self._queries = InboxQueries(dsn, call_timeout=call_timeout)
