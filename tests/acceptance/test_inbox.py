@@ -229,6 +229,25 @@ def test_a_login_that_may_not_build_goes_on_with_documents(inbox: TestInbox) -> 
         inbox.wait_for("done/acme/my-battery/passport.yaml")
 
 
+def test_one_process_takes_a_folder_in_and_makes_a_passport_of_it(inbox: TestInbox) -> None:
+    """Role all: producer, worker and reaper; its login is both a worker and the owner of a pipeline."""
+    pipeline(inbox.db)
+    inbox.db.run(
+        "DO $$ BEGIN CREATE ROLE bpc_all;"
+        " EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;"
+        " GRANT bpc_worker, bpc_app TO bpc_all"
+    )
+    shutil.copytree(EXAMPLE, inbox.root / "acme/my-battery")
+    with worker(inbox.db.url_as("bpc_all"), **inbox.settings) as everything:
+        until(lambda: inbox.db.run("SELECT FROM passport_builds WHERE state = 'DONE'"), within=60)
+        assert everything.stop(within=30) == 0
+
+    version = inbox.db.one("SELECT status, qr_payload FROM passport_versions")
+    assert version["status"] == "SIGNED"
+    assert version["qr_payload"]
+    assert inbox.waiting() == set()
+
+
 def test_several_producers_share_one_rate(inbox: TestInbox) -> None:
     """A second inbox, another process, the same key: together no faster than the rate and its burst."""
     second = TestInbox(inbox.root.parent / "second", inbox.db)
