@@ -19,6 +19,7 @@ from bpc_worker.adapters.inbox_files import ChangedError, Inbox
 from bpc_worker.adapters.postgres.inbox import InboxQueries
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.limits import Buckets, Limit
+from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.config import Settings
 from bpc_worker.duties import Around, Duty
 from bpc_worker.inbox.jobs import JOB_TYPE, FolderSays, Priorities, check_place, declared, ingest, refusal
@@ -54,9 +55,10 @@ class Producer:
         dsn, call_timeout = app.dsn(settings, url, quiet=True), app.call_timeout(settings)
         self._settings, self._registry, self._url, self._around = settings, registry, url, around
         self._inbox = Inbox(folder, Wanted(include=wanted.include_globs, exclude=wanted.exclude_globs))
-        self._queries = InboxQueries(dsn, call_timeout=call_timeout)
+        self._link = Link(dsn)
+        self._queries = InboxQueries(self._link, call_timeout=call_timeout)
+        self._buckets = Buckets(self._link, call_timeout=call_timeout)
         self._jobs = PostgresJobs(dsn, app.queue_settings(settings, registry))
-        self._buckets = Buckets(dsn, call_timeout=call_timeout)
         self._limit = (
             Limit(key=wanted.rate_limit_key, per_second=wanted.rate_limit_per_sec)
             if wanted.rate_limit_per_sec
@@ -68,6 +70,7 @@ class Producer:
         )
         self._stillness = Stillness()
         self._said: dict[str, str] = {}
+        self._held: bool | None = None
 
     async def run(self) -> None:
         try:
@@ -77,8 +80,8 @@ class Producer:
                 await asyncio.sleep(ids.spread(self._settings.producer.scan_interval_seconds, 0.1))
         finally:
             self._inbox.close()
-            for each in (self._queries, self._jobs, self._buckets):
-                each.close()
+            self._link.drop()
+            self._jobs.close()
 
     async def _try_look(self) -> None:
         try:
@@ -93,8 +96,7 @@ class Producer:
 
     async def look(self) -> None:
         """Hand over everything that stands still."""
-        if not await _in_thread(self._inbox.hold):
-            self._complain("", "another producer works on the inbox; this one waits")
+        if not await self._at_work():
             return
         seen = await _in_thread(self._inbox.look)
         places = {"", *(shown(each.place) for each in seen.found), *map(shown, seen.troubles)}
@@ -108,6 +110,13 @@ class Producer:
                 return
             await _to_its_end(self._one(found))
         await self._forget_kept()
+
+    async def _at_work(self) -> bool:
+        held = await _in_thread(self._inbox.hold)
+        if held != self._held:
+            self._held = held
+            _log.info("inbox_held" if held else "inbox_held_by_another_producer")
+        return held
 
     async def _token(self, limit: Limit) -> None:
         while not self._around.stopping():
@@ -238,7 +247,8 @@ class Producer:
 
     async def _forget_kept(self) -> None:
         """Copies for workers that none of them needs any more."""
-        kept = {kept_key(name): name for name in await _in_thread(self._inbox.kept)}
+        names = await _in_thread(self._inbox.kept)
+        kept = {key: name for name in names if (key := kept_key(name)) is not None}
         if not kept:
             return
         for settled in await self._queries.settled(JOB_TYPE, tuple(kept)):

@@ -10,8 +10,8 @@ import json
 import os
 import signal
 import stat
-from collections.abc import Hashable
-from contextlib import suppress
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 RECIPE = "passport.yaml"
 
 _TAKING, _KEPT, _LOCK = ".taking", ".kept", ".lock"
+_MOST_DECLARED = 65_536
 _MOST_IN_FOLDER = 1000  # of a build: what is larger is refused before it is read
 _WHY = {
     errno.ELOOP: ("it is a symbolic link", "put the file itself there"),
@@ -78,19 +79,19 @@ class Inbox:
         with os.scandir(folder) as entries:
             for entry in entries:
                 here = (*place, entry.name)
-                is_folder = entry.is_dir(follow_symlinks=False)
-                wanted = self._wanted.folder if is_folder else self._wanted.file
-                what = meaning(here, is_folder=is_folder)
-                if what is Meaning.NOTHING or not (taken or wanted(here)):
-                    continue
                 try:
-                    self._note(Path(entry.path), here, what, seen, taken=taken)
+                    self._note(entry, here, seen, taken=taken)
                 except FileNotFoundError:
                     continue  # gone between two looks, as things do
                 except OSError as error:
                     seen.troubles[here] = error.strerror or str(error)
 
-    def _note(self, path: Path, place: Place, what: Meaning, seen: Look, *, taken: bool) -> None:
+    def _note(self, entry: os.DirEntry[str], place: Place, seen: Look, *, taken: bool) -> None:
+        path, is_folder = Path(entry.path), entry.is_dir(follow_symlinks=False)
+        wanted = self._wanted.folder if is_folder else self._wanted.file
+        what = meaning(place, is_folder=is_folder)
+        if what is Meaning.NOTHING or not (taken or wanted(place)):
+            return
         if what is Meaning.INSIDE:
             self._look_into(path, place, seen, taken=taken)
         elif what is Meaning.TOO_DEEP:
@@ -103,17 +104,35 @@ class Inbox:
 
     def take(self, found: Found) -> None:
         """Out of the inbox; ChangedError when it is not what was found, or somebody still writes to it."""
-        source, target = self._root.joinpath(*found.place), self.taken_at(found)
+        target = self.taken_at(found)
         try:
-            if _looks(source) != found.looks or _is_being_written(source):
-                raise ChangedError
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if os.path.lexists(target):
-                raise ChangedError  # an earlier one of this name is not done yet
-            source.rename(target)
+            with self._opened(found.place[:-1]) as folder:
+                source = folder / found.place[-1]
+                if _looks(source) != found.looks or _is_being_written(source):
+                    raise ChangedError
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if os.path.lexists(target):
+                    raise ChangedError  # an earlier one of this name is not done yet
+                source.rename(target)
         except FileNotFoundError as error:
             raise ChangedError from error
         self._check(found)  # it may have been replaced at the last moment, by something unfinished
+
+    @contextmanager
+    def _opened(self, place: Place) -> Iterator[Path]:
+        """A folder of the inbox that stays the same one, whatever its owner puts in its place meanwhile.
+
+        A link would lead to files of other tenants, or of the system.
+        """
+        number = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for name in place:
+                inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=number)
+                os.close(number)
+                number = inner
+            yield Path(f"/proc/self/fd/{number}")
+        finally:
+            os.close(number)
 
     def taken_at(self, found: Found) -> Path:
         return self._root.joinpath(_TAKING, *found.place)
@@ -143,7 +162,8 @@ class Inbox:
     def declaration(self, place: Place) -> bytes | None:
         """What the folder of a document says about its files."""
         try:
-            return read_regular(self._root.joinpath(*place[:-1], DECLARATION), 65_536)
+            with self._opened(place[:-1]) as folder:
+                return read_regular(folder / DECLARATION, _MOST_DECLARED)
         except FileNotFoundError:
             return None
 

@@ -12,6 +12,10 @@ def kept_name(tenant_id: UUID, job: NewJob) -> str:
     return f"{tenant_id} {job.idempotency_key}"
 
 
-def kept_key(name: str) -> tuple[UUID, str]:
+def kept_key(name: str) -> tuple[UUID, str] | None:
+    """None for what somebody else has put there."""
     tenant_id, _, key = name.partition(" ")
-    return UUID(tenant_id), key
+    try:
+        return UUID(tenant_id), key
+    except ValueError:
+        return None

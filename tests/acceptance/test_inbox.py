@@ -273,13 +273,14 @@ def test_several_producers_share_one_rate(inbox: TestInbox) -> None:
 def test_two_producers_on_one_inbox_ingest_each_file_once(inbox: TestInbox) -> None:
     for number in range(200):
         inbox.put(f"acme/BOM/{number}.csv", b"%d" % number)
-    url = inbox.db.url_as("bpc_producer")
+    url, waits = inbox.db.url_as("bpc_producer"), "inbox_held_by_another_producer"
     with (
         worker(url, *PRODUCER, **inbox.settings) as one,
         worker(url, *PRODUCER, **inbox.settings) as two,
     ):
         until(lambda: inbox.files("done"), within=20)
-        busy, idle = (one, two) if two.said("inbox_trouble") else (two, one)
+        until(lambda: one.said(waits) or two.said(waits), within=20)
+        busy, idle = (one, two) if one.said("inbox_held") else (two, one)
         busy.send(signal.SIGKILL)
         until(lambda: len(inbox.files("done")) == 200, within=30, what="the other one goes on")
         assert idle.exit_code is None

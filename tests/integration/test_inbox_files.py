@@ -207,6 +207,20 @@ def test_any_name_that_a_file_can_have_is_moved_and_explained(
     assert len(list((tmp_path / "rejected/acme").iterdir())) == 4
 
 
+def test_a_folder_that_becomes_a_link_leads_nowhere(inbox: Inbox, tmp_path: Path) -> None:
+    """Its owner must not get at files of others, not even between a look and the taking."""
+    put(tmp_path, "beta/BOM/bom.csv", "of beta")
+    put(tmp_path, "acme/BOM/bom.csv", "of acme")
+    (tmp_path / "acme/BOM").rename(tmp_path / "elsewhere")
+    (tmp_path / "acme/BOM").symlink_to("../beta/BOM")
+    looks = next(found.looks for found in inbox.look().found if found.place[0] == "beta")
+    stolen = Found(place=("acme", "BOM", "bom.csv"), meaning=Meaning.DOCUMENT, looks=looks)
+
+    with pytest.raises(OSError, match="Not a directory"):
+        inbox.take(stolen)
+    assert (tmp_path / "beta/BOM/bom.csv").read_text() == "of beta"
+
+
 def test_folders_that_say_nothing_are_left_and_named(inbox: Inbox, tmp_path: Path) -> None:
     put(tmp_path, "acme/BOMS/bom.csv")
     put(tmp_path, "acme/BOM/deeper/bom.csv")

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
 import pytest
 
 from bpc_worker.adapters.postgres.limits import Buckets, Limit
-from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.jobs.errors import Permanent
 from tests.builders import NOON
 from tests.support.database import Database
@@ -15,15 +16,19 @@ from tests.support.database import Database
 TEN = Limit(key="ten", per_second=10)
 
 
-def buckets_of(db: Database, role: str = "bpc_producer", now: datetime | None = NOON) -> Buckets:
-    return Buckets(Dsn(url=db.url_as(role), application_name="test"), call_timeout=20, now=now)
+@asynccontextmanager
+async def buckets_of(
+    db: Database, role: str = "bpc_producer", now: datetime | None = NOON
+) -> AsyncIterator[Buckets]:
+    link = Link(Dsn(url=db.url_as(role), application_name="test"))
+    yield Buckets(link, call_timeout=20, now=now)
+    link.drop()
 
 
 @pytest.fixture
 async def buckets(db: Database) -> AsyncIterator[Buckets]:
-    made = buckets_of(db)
-    yield made
-    made.close()
+    async with buckets_of(db) as made:
+        yield made
 
 
 def later(buckets: Buckets, seconds: float) -> None:
@@ -89,25 +94,17 @@ async def test_a_rate_that_is_none_is_refused(buckets: Buckets) -> None:
 async def test_many_at_once_get_no_more_than_there_is(db: Database) -> None:
     limit = Limit(key="shared", per_second=50)
     roles = ["bpc_producer", "bpc_worker", "bpc_app"] * 4
-    takers = [buckets_of(db, role) for role in roles]
 
-    async def take(taker: Buckets) -> int:
-        return sum([(await taker.take(limit)).taken for _ in range(20)])
+    async def take(role: str) -> int:
+        async with buckets_of(db, role) as taker:
+            return sum([(await taker.take(limit)).taken for _ in range(20)])
 
-    try:
-        taken = await asyncio.gather(*map(take, takers))
-    finally:
-        for taker in takers:
-            taker.close()
-    assert sum(taken) == 50
+    assert sum(await asyncio.gather(*map(take, roles))) == 50
 
 
 async def test_without_a_clock_of_the_test_the_database_s_counts(db: Database) -> None:
-    taker = buckets_of(db, now=None)
-    try:
+    async with buckets_of(db, now=None) as taker:
         await taker.take(Limit(key="now", per_second=1_000_000), 1)
-    finally:
-        taker.close()
 
     age = db.one("SELECT clock_timestamp() - updated_at < interval '1 minute' AS fresh FROM rate_limits")
     assert age["fresh"]

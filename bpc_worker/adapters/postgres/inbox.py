@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.adapters.postgres.link import Dsn, Link
+from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.jobs.model import JobId, Status, TenantId
 from bpc_worker.rows import all_of, maybe
@@ -28,8 +28,8 @@ class SettledKey(msgspec.Struct, frozen=True):
 
 
 class InboxQueries:
-    def __init__(self, dsn: Dsn, *, call_timeout: float) -> None:
-        self._link = Link(dsn)
+    def __init__(self, link: Link, *, call_timeout: float) -> None:
+        self._link = link
         self._timeout = call_timeout
 
     async def tenant(self, wanted: str) -> TenantId | None:
@@ -52,6 +52,3 @@ class InboxQueries:
 
     async def _run(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
         return await self._link.run(query(name), params, timeout=self._timeout)
-
-    def close(self) -> None:
-        self._link.drop()

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from bpc_worker.adapters.postgres.link import Dsn, Link
+from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.rows import one
 
@@ -28,8 +28,8 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class Buckets:
-    def __init__(self, dsn: Dsn, *, call_timeout: float, now: datetime | None = None) -> None:
-        self._link = Link(dsn)
+    def __init__(self, link: Link, *, call_timeout: float, now: datetime | None = None) -> None:
+        self._link = link
         self._timeout = call_timeout
         self.now = now  # None: the database's clock; tests move their own
 
@@ -43,6 +43,3 @@ class Buckets:
             "wanted": wanted,
         }
         return one(await self._link.run(query("limits/take"), params, timeout=self._timeout), Taken, "bucket")
-
-    def close(self) -> None:
-        self._link.drop()

@@ -63,6 +63,7 @@ def test_a_kept_copy_leads_back_to_its_job() -> None:
     job = ingest(BOM, PLACE, b"x", kept_at=None, priority=Priority.LOW)
 
     assert kept_key(kept_name(TENANT, job)) == (TENANT, job.idempotency_key)
+    assert kept_key("notes.txt") is None
 
 
 def test_priority_goes_by_the_ending() -> None:
