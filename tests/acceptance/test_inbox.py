@@ -289,6 +289,20 @@ def test_two_producers_on_one_inbox_ingest_each_file_once(inbox: TestInbox) -> N
     assert inbox.waiting() == set()
 
 
+def test_a_producer_that_is_told_to_stop_finishes_its_file_and_no_other(inbox: TestInbox) -> None:
+    for number in range(1000):
+        inbox.put(f"acme/BOM/{number}.csv", b"%d" % number)
+    with worker(inbox.db.url_as("bpc_producer"), *PRODUCER, **inbox.settings) as producer:
+        until(lambda: inbox.files("done"), within=20)
+        assert producer.stop(within=10) == 0
+    done, left = inbox.files("done"), inbox.waiting()
+
+    assert left
+    assert not any(place.startswith(".taking") for place in left)
+    assert len(done) + len(left) == 1000
+    assert len(inbox.jobs()) == len(done)
+
+
 def test_the_role_needs_an_inbox(db: Database) -> None:
     done = command(db.url, "run", *PRODUCER)
 
