@@ -182,6 +182,21 @@ def test_a_large_document_is_kept_where_a_worker_reads_it(inbox: TestInbox) -> N
         until(lambda: not path.exists(), within=20)
 
 
+def test_a_worker_reads_what_was_kept_for_it_and_then_it_is_gone(inbox: TestInbox) -> None:
+    large = b'{"note": "' + b"x" * 1_100_000 + b'"}'
+    inbox.put("acme/OTHER/large.json", large)
+    settings = inbox.settings | {"BPC_INGEST_FOLDERS": inbox.root}
+    with worker(inbox.db.url_as("bpc_worker"), **settings):
+        until(lambda: inbox.db.run("SELECT FROM document_versions"), within=30)
+        until(lambda: not inbox.files(".kept"), within=20)
+
+    version = inbox.db.one(
+        "SELECT content, external_ref FROM document_versions JOIN documents USING (document_id)"
+    )
+    assert (version["content"], version["external_ref"]) == (large, "large.json")
+    assert inbox.files("done") == {"acme/OTHER/large.json"}
+
+
 def test_a_large_document_travels_inside_its_job_where_workers_may_not_read_it(inbox: TestInbox) -> None:
     inbox.put("acme/BOM/large.csv", b"x" * 1_100_000)
     with worker(inbox.db.url_as("bpc_producer"), *PRODUCER, **inbox.settings):

@@ -114,6 +114,59 @@ def test_a_producer_killed_around_its_statements(
     assert len(inbox.jobs()) == 1
 
 
+@pytest.mark.parametrize("moment", ["before", "in", "after"])
+def test_a_producer_killed_around_the_transaction_of_a_build(
+    db: Database, tmp_path: Path, moment: str
+) -> None:
+    pipeline(db)
+    inbox = TestInbox(tmp_path, db)
+    place = _build(inbox, 1)
+    with TcpProxy("127.0.0.1", db.server.port) as proxy:
+        proxy.pause()
+        with worker(through(proxy, db.url_as("bpc_app")), *PRODUCER, **inbox.settings) as victim:
+            kill = Kill(
+                pid=victim.pid,
+                moment=moment,
+                nth=1,
+                begins=b"BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED",
+                inside=query("jobs/enqueue").splitlines()[0],
+            )
+            proxy.kill_client(kill)
+            proxy.resume()
+            until(lambda: victim.exit_code is not None, within=60)
+            assert (kill.struck, victim.exit_code) == (True, -9)
+    assert len(inbox.jobs()) == (3 if moment == "after" else 0)
+    with worker(db.url_as("bpc_app"), *PRODUCER, **inbox.settings):
+        inbox.wait_for(place)
+    assert len(inbox.jobs()) == 3
+    assert db.one("SELECT count(*) AS n FROM passport_builds")["n"] == 1
+
+
+def test_where_locks_lie_the_key_still_makes_one_job_of_each_file(db: Database, tmp_path: Path) -> None:
+    """The lock file vanishes all the time, so three producers work on the folder at once."""
+    count = 600
+    db.tenant()
+    inbox = TestInbox(tmp_path, db)
+    for number in range(count):
+        inbox.put(f"acme/BOM/{number}.csv", b"%d" % number)
+    url, busy = db.url_as("bpc_producer"), "inbox_held"
+
+    def unlocked() -> int:
+        (inbox.root / ".lock").unlink(missing_ok=True)
+        return len(inbox.files("done"))
+
+    with (
+        worker(url, *PRODUCER, **inbox.settings) as one,
+        worker(url, *PRODUCER, **inbox.settings) as two,
+        worker(url, *PRODUCER, **inbox.settings) as three,
+    ):
+        until(lambda: unlocked() == count, within=120)
+        assert [bool(each.said(busy)) for each in (one, two, three)].count(True) > 1
+    assert inbox.files("done") == {f"acme/BOM/{number}.csv" for number in range(count)}
+    assert inbox.waiting() == set()
+    assert len(inbox.jobs()) == count
+
+
 def test_a_database_that_goes_away_and_comes_back_costs_nothing_but_time(
     db: Database, tmp_path: Path
 ) -> None:
