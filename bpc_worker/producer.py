@@ -129,9 +129,10 @@ class Producer:
     async def _one(self, found: Found) -> None:
         """Whatever is wrong with it keeps nobody else waiting."""
         try:
+            tenant_id = await self._tenant(found.place)  # first: without a database nothing is taken
             if not found.taken:
                 await _in_thread(self._inbox.take, found)
-            await self._hand_over(found)
+            await self._hand_over(found, tenant_id)
             await _in_thread(self._inbox.finish, found)
         except JobError as error:
             await self._could_not(found, error)
@@ -157,10 +158,15 @@ class Producer:
         except OSError as failed:
             self._complain(shown(found.place), f"it cannot be moved: {failed.strerror or failed}")
 
-    async def _hand_over(self, found: Found) -> None:
-        check_place(found.place, found.meaning)
-        tenant_id = await self._queries.tenant(found.place[0])
+    async def _tenant(self, place: Place) -> TenantId | None:
+        if not place[0].isprintable():
+            return None
+        tenant_id = await self._queries.tenant(place[0])
         self._around.note_database(None)
+        return tenant_id
+
+    async def _hand_over(self, found: Found, tenant_id: TenantId | None) -> None:
+        check_place(found.place, found.meaning)
         if tenant_id is None:
             message = f"no tenant {found.place[0]!r}"
             do = f"add it with `bpc-worker tenant add {found.place[0]}`, then put the file back"
