@@ -1,4 +1,4 @@
-"""What only the queue in PostgreSQL does: rows that others hold, answers that get lost, servers that stand still."""
+"""What only the queue in PostgreSQL does: rows that others hold, answers that get lost, late statements."""
 
 from collections.abc import AsyncIterator
 from uuid import uuid4

@@ -1,7 +1,7 @@
 """The queue in memory: the same contract as PostgreSQL, without a server, for tests in milliseconds."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -68,39 +68,39 @@ class MemoryJobStore:
         """For jobs that are to be queued together with something else, or not at all."""
         return Additions(self.table, self._settings, self._clock.now)
 
-    async def claim(self, *, limit: int, idle: bool, fresh: bool = True) -> Look:
+    async def claim(
+        self, *, limit: int, idle: bool, fresh: bool = True, leaving_out: Collection[str] = ()
+    ) -> Look:
         del fresh  # nothing is passed over: a look costs no round trip here
         self._claims += 1
         now, heaps = self._clock.now, self.table.heaps
         heaps.promote(now)
-        if idle and (suspect := self._suspect(now)) is not None:
+        mine = self._mine(now, leaving_out)
+        if idle and (suspect := self._suspect(mine)) is not None:
             return Look(claims=[self._begin(suspect, now)])
-        eligible = self._eligible(now)
+
+        def eligible(row: Row) -> bool:
+            return not row.suspect and mine(row)
+
         due = heaps.best(eligible, limit + 1)
         first = self._turn(eligible)
         if first is not None:
             due = [first, *(row for row in due if row is not first)]
         if not due:
-            return Look(next_due_in=self._next_due_in(now))
+            return Look(next_due_in=self._next_due_in(eligible, now))
         return Look(claims=[self._begin(row, now) for row in due[:limit]], more=len(due) > limit)
 
     def _begin(self, row: Row, now: datetime) -> Claim:
         self.table.heaps.remove(row)
         return row.begin(self._settings.owner, LeaseToken(nonce()), now, self._lease)
 
-    def _suspect(self, now: datetime) -> Row | None:
+    def _mine(self, now: datetime, leaving_out: Collection[str] = ()) -> Eligible:
+        types = frozenset(self._settings.types).difference(leaving_out)
         paused = self.table.paused(now)
-        suspects = (
-            row for row in self.table.heaps.ready() if row.suspect and self._mine(row) and not paused(row)
-        )
-        return min(suspects, key=rank, default=None)
+        return lambda row: row.type in types and row.queue in self._settings.queues and not paused(row)
 
-    def _eligible(self, now: datetime) -> Eligible:
-        paused = self.table.paused(now)
-        return lambda row: self._mine(row) and not row.suspect and not paused(row)
-
-    def _mine(self, row: Row) -> bool:
-        return row.type in self._settings.types and row.queue in self._settings.queues
+    def _suspect(self, mine: Eligible) -> Row | None:
+        return min((row for row in self.table.heaps.ready() if row.suspect and mine(row)), key=rank, default=None)
 
     def _turn(self, eligible: Eligible) -> Row | None:
         """Who begins this claim although others come before it."""
@@ -119,13 +119,8 @@ class MemoryJobStore:
         self._ring_at = next(later, tenants[0])
         return min((row for row in due if row.tenant_id == self._ring_at), key=rank)
 
-    def _next_due_in(self, now: datetime) -> float | None:
-        paused = self.table.paused(now)
-        waiting = (
-            row.scheduled_at
-            for row in self.table.heaps.scheduled()
-            if self._mine(row) and not row.suspect and not paused(row)
-        )
+    def _next_due_in(self, eligible: Eligible, now: datetime) -> float | None:
+        waiting = (row.scheduled_at for row in self.table.heaps.scheduled() if eligible(row))
         soonest = min(waiting, default=None)
         return None if soonest is None else (soonest - now).total_seconds()
 
@@ -135,7 +130,7 @@ class MemoryJobStore:
     async def suspect_waiting(self) -> bool:
         now = self._clock.now
         self.table.heaps.promote(now)
-        suspect = self._suspect(now)
+        suspect = self._suspect(self._mine(now))
         return suspect is not None and suspect.scheduled_at <= now - self._lease
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
@@ -258,9 +253,10 @@ class MemoryJobStore:
     def _due_in(self) -> float | None:
         now = self._clock.now
         self.table.heaps.promote(now)
-        if self._suspect(now) is not None or self.table.heaps.best(self._eligible(now), 1):
+        mine = self._mine(now)
+        if self.table.heaps.best(mine, 1):
             return 0
-        return self._next_due_in(now)
+        return self._next_due_in(mine, now)
 
     async def _wait_for_a_change(self, at_most: float | None) -> None:
         with suppress(TimeoutError):

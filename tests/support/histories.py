@@ -1,0 +1,389 @@
+"""Random histories of a queue: every step is taken by all stores and by the model, and all must agree."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from bpc_worker.adapters.postgres.jobs import QueueSettings
+from bpc_worker.jobs.backoff import Backoff
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import (
+    Cancelled,
+    Claim,
+    Done,
+    Failed,
+    InfrastructureAway,
+    JobId,
+    NewJob,
+    Priority,
+    Released,
+    Retry,
+    Settleable,
+    Snoozed,
+    TenantId,
+)
+from bpc_worker.ports import Enqueued, Heartbeat, JobStore, Look, Pause, PauseKind, Renewal
+from bpc_worker.testing import NOON, an_error
+from tests.support.queue_model import Claimed, Conflict, Found, Job, QueueModel, Wish
+from tests.support.stores import settled, tenant_number
+
+T = TypeVar("T")
+Row = Mapping[str, object]
+
+LEASE_SECONDS = 60.0
+SETTINGS = QueueSettings(
+    owner="worker-1",
+    types=("TEST_NOOP", "TEST_EFFECT"),
+    queues=("default", "second"),
+    lease_seconds=LEASE_SECONDS,
+)
+TENANTS = tuple(tenant_number(number) for number in (1, 2, 3))
+_TYPES = (*SETTINGS.types, "OTHER_TYPE")
+
+wishes = st.builds(
+    Wish,
+    tenant=st.sampled_from(TENANTS),
+    type=st.sampled_from([*SETTINGS.types, *_TYPES]),
+    queue=st.sampled_from(SETTINGS.queues),
+    priority=st.integers(0, 3),
+    payload=st.integers(1, 2),
+    delay=st.sampled_from([0.0, 0.0, 0.0, 1.5, 40.0]),
+    max_attempts=st.sampled_from([5, 3, 1]),
+    key=st.sampled_from([None, None, "k", "l"]),
+)
+outcomes: st.SearchStrategy[Settleable] = st.sampled_from(
+    [
+        Done('{"ok": true}'),
+        Retry(an_error()),
+        Failed(an_error("NOT_FOUND")),
+        Snoozed(an_error("RATE_LIMITED"), 5),
+        InfrastructureAway(an_error("DB_UNAVAILABLE")),
+        Released(),
+        Cancelled(),
+    ]
+)
+pausable = st.one_of(
+    st.tuples(st.just(PauseKind.QUEUE), st.sampled_from(SETTINGS.queues)),
+    st.tuples(st.just(PauseKind.TYPE), st.sampled_from(_TYPES)),
+    st.tuples(st.just(PauseKind.TENANT), st.sampled_from([str(tenant) for tenant in TENANTS])),
+)
+numbers = st.integers(0, 1_000_000)  # of a job or a claim, counted round and round
+
+
+class Side(Protocol):
+    """One store with a fresh queue."""
+
+    @property
+    def store(self) -> JobStore: ...
+
+    def move_clock(self, now: datetime) -> None: ...
+
+    def rows(self) -> Sequence[Row]:
+        """In the order in which they were queued; `events` beside the columns."""
+
+    def after_reap(self, due: Mapping[JobId, tuple[datetime, float]]) -> None:
+        """From when, and after how many seconds without dice, they are due again."""
+
+    async def cancel(self, job_id: JobId) -> str: ...
+
+    async def requeue(self, job_id: JobId, *, keep_attempts: bool = False) -> None: ...
+
+    async def discard(self, job_id: JobId) -> None: ...
+
+
+@dataclass
+class Taken:
+    """A side, and what it calls the jobs and the claims that the model numbers."""
+
+    side: Side
+    jobs: list[JobId] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+
+
+class Histories(RuleBasedStateMachine):
+    """Subclasses say which stores take part, and who runs what is async."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = QueueModel(NOON, types=SETTINGS.types, queues=SETTINGS.queues, lease=LEASE_SECONDS)
+        self.taken = [Taken(side) for side in self.sides()]
+        self.claims: list[Claimed] = []
+
+    def sides(self) -> list[Side]:
+        raise NotImplementedError
+
+    def run(self, work: Coroutine[object, object, T]) -> T:
+        raise NotImplementedError
+
+    def agree(self, expected: object, step: Callable[[Taken], Coroutine[object, object, object]]) -> None:
+        for taken in self.taken:
+            found = self.run(step(taken))
+            assert found == expected, f"{type(taken.side).__name__}: {found} is not {expected}"
+
+    @rule(wish=wishes)
+    def enqueue(self, wish: Wish) -> None:
+        async def enqueue(taken: Taken) -> object:
+            return await _queued(taken, _one(taken.side.store, wish))
+
+        self.agree(self._expected([wish]), enqueue)
+
+    @rule(some=st.lists(wishes, max_size=4), tenant=st.sampled_from(TENANTS))
+    def enqueue_many(self, some: list[Wish], tenant: TenantId) -> None:
+        async def enqueue_many(taken: Taken) -> object:
+            return await _queued(taken, taken.side.store.enqueue_many(tenant, [_job(wish) for wish in some]))
+
+        self.agree(self._expected([replace(wish, tenant=tenant) for wish in some]), enqueue_many)
+
+    def _expected(self, some: list[Wish]) -> object:
+        try:
+            return self.model.enqueue(some)
+        except Conflict:
+            return Code.IDEMPOTENCY_CONFLICT
+
+    @rule(
+        limit=st.integers(1, 4), idle=st.booleans(), without=st.sampled_from([(), (), (), SETTINGS.types[:1]])
+    )
+    def claim(self, limit: int, idle: bool, without: tuple[str, ...]) -> None:  # noqa: FBT001 - drawn by name
+        expected = self.model.claim(limit, idle=idle, leaving_out=without)
+        self.claims += expected.claims
+
+        async def claim(taken: Taken) -> object:
+            look = await taken.side.store.claim(limit=limit, idle=idle, leaving_out=without)
+            taken.claims += look.claims
+            return _found(taken, look)
+
+        self.agree(expected, claim)
+
+    @precondition(lambda self: self.claims)
+    @rule(some=st.lists(numbers, min_size=1, max_size=4), stage=st.sampled_from(["one", "two"]))
+    def renew(self, some: list[int], stage: str) -> None:
+        chosen = self._chosen(some)
+
+        async def renew(taken: Taken) -> object:
+            claims = {number: taken.claims[number] for number in chosen}
+            beats = [Heartbeat(claim.job_id, claim.lease_token, stage) for claim in claims.values()]
+            return _fates(claims, await taken.side.store.renew(beats))
+
+        self.agree(self.model.renew([(number, self.claims[number].job) for number in chosen], stage), renew)
+
+    @precondition(lambda self: self.claims)
+    @rule(number=numbers, outcome=outcomes)
+    def settle(self, number: int, outcome: Settleable) -> None:
+        [number] = self._chosen([number])
+        claim = self.taken[0].claims[number]
+        expected = self.model.settle(number, self.claims[number].job, settled(claim, outcome))
+
+        async def settle(taken: Taken) -> object:
+            claim = taken.claims[number]
+            return await taken.side.store.settle(claim, settled(claim, outcome))
+
+        self.agree(expected, settle)
+
+    @precondition(lambda self: self.claims)
+    @rule(ends=st.lists(st.tuples(numbers, outcomes), max_size=4))
+    def settle_group(self, ends: list[tuple[int, Settleable]]) -> None:
+        chosen = {self._chosen([number])[0]: outcome for number, outcome in ends}
+        first = self.taken[0].claims
+        expected = {}
+        for number, outcome in chosen.items():
+            end = settled(first[number], outcome)
+            status = self.model.settle(number, self.claims[number].job, end, repeated=False)
+            expected |= {number: status} if status is not None else {}
+
+        async def settle_group(taken: Taken) -> object:
+            claims = {taken.claims[number]: number for number in chosen}
+            group = [(claim, settled(claim, chosen[number])) for claim, number in claims.items()]
+            answer = await taken.side.store.settle_group(group)
+            return {
+                number: answer[claim.lease_token]
+                for claim, number in claims.items()
+                if claim.lease_token in answer
+            }
+
+        self.agree(expected, settle_group)
+
+    @rule(seconds=st.sampled_from([1.0, 2.5, 10.0, 30.0, LEASE_SECONDS]))
+    def time_goes_by(self, seconds: float) -> None:
+        self.model.now += timedelta(seconds=seconds)
+        for taken in self.taken:
+            taken.side.move_clock(self.model.now)
+
+    @rule()
+    def reap(self) -> None:
+        expected = self.model.reap(Backoff(), dice=0.5)
+        due = {
+            number: Backoff().after(attempt, dice=0)
+            for number, status, attempt in expected
+            if status == "QUEUED"
+        }
+
+        async def reap(taken: Taken) -> object:
+            reaped = await taken.side.store.reap()
+            taken.side.after_reap(
+                {taken.jobs[number]: (self.model.now, delay) for number, delay in due.items()}
+            )
+            return sorted((taken.jobs.index(each.job_id), each.status, each.attempt) for each in reaped)
+
+        self.agree(expected, reap)
+
+    @precondition(lambda self: self.claims)
+    @rule()
+    def every_holder_dies(self) -> None:
+        self.time_goes_by(LEASE_SECONDS)
+        self.reap()
+        self.time_goes_by(10.0)
+
+    @rule(what=pausable, seconds=st.sampled_from([None, 5.0, 60.0]))
+    def pause(self, what: tuple[PauseKind, str], seconds: float | None) -> None:
+        expires_at = None if seconds is None else self.model.now + timedelta(seconds=seconds)
+        pause = Pause(kind=what[0], name=what[1], reason="told to", expires_at=expires_at)
+        self.model.pauses[what] = pause
+        self.agree(None, lambda taken: taken.side.store.pause(pause))
+
+    @precondition(lambda self: self.model.pauses)
+    @rule(number=numbers)
+    def resume(self, number: int) -> None:
+        kind, name = list(self.model.pauses)[number % len(self.model.pauses)]
+        del self.model.pauses[kind, name]
+        self.agree(True, lambda taken: taken.side.store.resume(PauseKind(kind), name))
+
+    @rule(what=pausable)
+    def resume_whatever(self, what: tuple[PauseKind, str]) -> None:
+        expected = self.model.pauses.pop(what, None) is not None
+        self.agree(expected, lambda taken: taken.side.store.resume(*what))
+
+    @rule()
+    def suspect_waiting(self) -> None:
+        self.agree(self.model.suspect_waiting(), lambda taken: taken.side.store.suspect_waiting())
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(number=numbers)
+    def cancel(self, number: int) -> None:
+        job = number % len(self.model.jobs)
+        self.agree(self.model.cancel(job), lambda taken: taken.side.cancel(taken.jobs[job]))
+
+    @precondition(lambda self: self.model.failed())
+    @rule(number=numbers, keep_attempts=st.booleans())
+    def requeue(self, number: int, keep_attempts: bool) -> None:  # noqa: FBT001 - drawn by name
+        failed = self.model.failed()
+        job = failed[number % len(failed)]
+        self.model.requeue(job, keep_attempts=keep_attempts)
+        self.agree(None, lambda taken: taken.side.requeue(taken.jobs[job], keep_attempts=keep_attempts))
+
+    @precondition(lambda self: self.model.failed())
+    @rule(number=numbers)
+    def discard(self, number: int) -> None:
+        failed = self.model.failed()
+        job = failed[number % len(failed)]
+        self.model.discard(job)
+        self.agree(None, lambda taken: taken.side.discard(taken.jobs[job]))
+
+    @invariant()
+    def all_rows_are_the_same(self) -> None:
+        expected = [_row_of_model(job) for job in self.model.jobs]
+        for taken in self.taken:
+            tokens = {claim.lease_token: number for number, claim in enumerate(taken.claims)}
+            found = [_row(row, tokens) for row in taken.side.rows()]
+            assert found == expected, f"{type(taken.side).__name__}: {_difference(found, expected)}"
+
+    def _chosen(self, some: list[int]) -> list[int]:
+        """Each claim once."""
+        return list(dict.fromkeys(number % len(self.claims) for number in some))
+
+
+def _job(wish: Wish) -> NewJob:
+    return NewJob(
+        type=wish.type,
+        payload={"n": wish.payload},
+        queue=wish.queue,
+        priority=Priority(wish.priority),
+        max_attempts=wish.max_attempts,
+        delay_seconds=wish.delay,
+        idempotency_key=wish.key,
+    )
+
+
+async def _one(store: JobStore, wish: Wish) -> list[Enqueued]:
+    return [await store.enqueue(wish.tenant, _job(wish))]
+
+
+async def _queued(taken: Taken, work: Coroutine[object, object, list[Enqueued]]) -> object:
+    try:
+        found = await work
+    except Permanent as error:
+        return error.code
+    taken.jobs += [each.job_id for each in found if each.added]
+    return [(taken.jobs.index(each.job_id), each.added) for each in found]
+
+
+def _found(taken: Taken, look: Look) -> Found:
+    first = len(taken.claims) - len(look.claims)
+    claims = [
+        Claimed(number, taken.jobs.index(claim.job_id), claim.attempts, claim.snoozes, claim.suspect)
+        for number, claim in enumerate(look.claims, start=first)
+    ]
+    if any(claim.suspect for claim in claims):  # whoever runs one takes nothing beside it, whatever there is
+        return Found(claims, more=False, next_due_in=None)
+    seconds = None if look.next_due_in is None else round(look.next_due_in, 6)
+    return Found(claims, look.more, seconds)
+
+
+def _fates(claims: Mapping[int, Claim], renewal: Renewal) -> dict[int, str]:
+    fates = {}
+    for number, claim in claims.items():
+        token = claim.lease_token
+        if token in renewal.renewed:
+            fates[number] = "cancel" if token in renewal.cancel_requested else "renewed"
+        else:
+            fates[number] = str(renewal.missing[token])
+    return fates
+
+
+def _row_of_model(job: Job) -> dict[str, object]:
+    return {
+        "status": job.status,
+        "attempts": job.attempts,
+        "snoozes": job.snoozes,
+        "scheduled_at": job.scheduled_at,
+        "fail_code": job.fail_code,
+        "claim": job.claim,
+        "lease_expires_at": job.lease_until,
+        "cancel_requested": job.cancel_requested,
+        "stage": job.stage,
+        "finished": job.status not in ("QUEUED", "RUNNING"),
+        "events": job.events,
+    }
+
+
+def _row(row: Row, claims: Mapping[object, int]) -> dict[str, object]:
+    assert (row["lease_owner"] is None) == (row["lease_expires_at"] is None) == (row["status"] != "RUNNING")
+    compared = (
+        "status",
+        "attempts",
+        "snoozes",
+        "scheduled_at",
+        "fail_code",
+        "lease_expires_at",
+        "stage",
+        "events",
+    )
+    return {name: row[name] for name in compared} | {
+        "claim": None if row["lease_token"] is None else claims[row["lease_token"]],
+        "cancel_requested": row["cancel_requested_at"] is not None,
+        "finished": row["finished_at"] is not None,
+    }
+
+
+def _difference(found: Sequence[Row], expected: Sequence[Row]) -> str:
+    if len(found) != len(expected):
+        return f"{len(found)} jobs instead of {len(expected)}"
+    return "; ".join(
+        f"job {number}: {name} is {row[name]}, not {wanted[name]}"
+        for number, (row, wanted) in enumerate(zip(found, expected, strict=True))
+        for name in wanted
+        if row[name] != wanted[name]
+    )
