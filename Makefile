@@ -41,6 +41,7 @@ test-quick: $(READY)
 
 test-faults: $(READY) ## minutes of broken servers and killed processes
 	$(BIN)/pytest tests/faults
+	BPC_TEST_HISTORIES=10 $(BIN)/pytest tests/contract/test_random_histories.py
 
 check: fmt-check lint types imports vectors test wheel ## everything a change must pass
 

@@ -61,7 +61,6 @@ async def test_a_key_given_twice_in_one_call_for_different_work_is_a_conflict(be
 
 async def test_many_of_nothing_is_nothing(bench: Bench) -> None:
     assert await bench.store.enqueue_many(bench.tenant, []) == []
-    assert await bench.store.settle_group([]) == {}
 
 
 async def test_a_group_ends_each_in_its_own_way(bench: Bench) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from bpc_worker.adapters.postgres.jobs import QueueSettings
+from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import (
@@ -184,7 +184,7 @@ class Histories(RuleBasedStateMachine):
         self.agree(expected, settle)
 
     @precondition(lambda self: self.claims)
-    @rule(ends=st.lists(st.tuples(numbers, outcomes), max_size=4))
+    @rule(ends=st.lists(st.tuples(numbers, outcomes), min_size=1, max_size=4))
     def settle_group(self, ends: list[tuple[int, Settleable]]) -> None:
         chosen = {self._chosen([number])[0]: outcome for number, outcome in ends}
         first = self.taken[0].claims

@@ -12,6 +12,7 @@ from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.ports import Pause
 
 Key = tuple[TenantId, str, str]
+Pauses = dict[tuple[str, str], Pause]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +84,7 @@ class QueueModel:
     ) -> None:
         self.now = now
         self.jobs: list[Job] = []
-        self.pauses: dict[tuple[str, str], Pause] = {}
+        self.pauses: Pauses = {}
         self._types, self._queues, self._lease = types, queues, timedelta(seconds=lease)
         self._looks = 0
         self._claims = 0
@@ -117,9 +118,7 @@ class QueueModel:
             return Found([self._begin(suspects[0])], more=False, next_due_in=None)
         due = [job for job in ready if not job.suspect]
         if not due:
-            later = [job.scheduled_at for job in waiting if job.scheduled_at > self.now and not job.suspect]
-            soonest = min(later, default=self.now) - self.now
-            return Found([], more=False, next_due_in=soonest.total_seconds() if later else None)
+            return Found([], more=False, next_due_in=self._next_due_in(leaving_out))
         if self._looks % 4 == 0:
             due = _begin_with(self._next_of_ring(due), due)
         elif self._looks % 8 == 1:
@@ -144,20 +143,32 @@ class QueueModel:
         self._ring_at = (after or tenants)[0]
         return next(job for job in due if job.wish.tenant == self._ring_at)
 
-    def _waiting(self) -> list[Job]:
-        """What this worker may claim sooner or later."""
+    def _next_due_in(self, leaving_out: tuple[str, ...]) -> float | None:
+        """Even if it is a paused tenant's: that is found out when it is due."""
+        later = [
+            job.scheduled_at - self.now
+            for job in self._mine()
+            if job.scheduled_at > self.now
+            and not job.suspect
+            and job.wish.type not in leaving_out
+            and not self._paused(job, "queue", "type")
+        ]
+        return min(later).total_seconds() if later else None
+
+    def _mine(self) -> list[Job]:
         return [
             job
             for job in self.jobs
-            if job.status == "QUEUED"
-            and job.wish.type in self._types
-            and job.wish.queue in self._queues
-            and not self._paused(job)
+            if job.status == "QUEUED" and job.wish.type in self._types and job.wish.queue in self._queues
         ]
 
-    def _paused(self, job: Job) -> bool:
-        names = [("queue", job.wish.queue), ("type", job.wish.type), ("tenant", str(job.wish.tenant))]
-        pauses = [self.pauses[name] for name in names if name in self.pauses]
+    def _waiting(self) -> list[Job]:
+        """What this worker may claim sooner or later."""
+        return [job for job in self._mine() if not self._paused(job, "queue", "type", "tenant")]
+
+    def _paused(self, job: Job, *kinds: str) -> bool:
+        names = {"queue": job.wish.queue, "type": job.wish.type, "tenant": str(job.wish.tenant)}
+        pauses = [self.pauses[kind, names[kind]] for kind in kinds if (kind, names[kind]) in self.pauses]
         return any(pause.expires_at is None or pause.expires_at > self.now for pause in pauses)
 
     def suspect_waiting(self) -> bool:

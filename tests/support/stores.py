@@ -6,7 +6,8 @@ from typing import Protocol
 from uuid import UUID
 
 from bpc_worker.adapters.memory.jobs import MemoryJobStore
-from bpc_worker.adapters.postgres.jobs import PostgresJobs, QueueSettings
+from bpc_worker.adapters.postgres.job_rows import QueueSettings
+from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, JobId, NewJob, Settleable, Status, TenantId

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bpc_worker.adapters.memory import json_values
-from bpc_worker.adapters.postgres.jobs import QueueSettings, enqueue_params
+from bpc_worker.adapters.postgres.job_rows import QueueSettings, enqueue_params
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import Claim, ErrorInfo, JobId, LeaseToken, NewJob, Status, TenantId
 

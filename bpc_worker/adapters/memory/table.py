@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -10,7 +10,7 @@ from itertools import count
 from bpc_worker.adapters.memory import json_values
 from bpc_worker.adapters.memory.heaps import Heaps
 from bpc_worker.adapters.memory.rows import Failure, JobEvent, Row, new_row
-from bpc_worker.adapters.postgres.jobs import QueueSettings
+from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.errors import Code, Permanent, Unavailable
 from bpc_worker.jobs.model import ErrorInfo, JobId, NewJob, Status, TenantId
 from bpc_worker.ports import Enqueued, Pause, PauseKind
@@ -76,12 +76,12 @@ class Table:
             )
         )
 
-    def paused(self, now: datetime) -> Callable[[Row], bool]:
+    def paused(self, now: datetime, kinds: Collection[PauseKind] = PauseKind) -> Callable[[Row], bool]:
         """Whether a row is paused at this time."""
         valid = {
-            named
-            for named, pause in self.pauses.items()
-            if pause.expires_at is None or pause.expires_at > now
+            (kind, name)
+            for (kind, name), pause in self.pauses.items()
+            if kind in kinds and (pause.expires_at is None or pause.expires_at > now)
         }
         return lambda row: (
             not valid.isdisjoint(
