@@ -40,3 +40,8 @@ def a_claim(**changes: object) -> Claim:
 
 def an_error(code: str = "COMMAND_FAILED") -> ErrorInfo:
     return ErrorInfo(code, "it did not work", retryable=True)
+
+
+def an_id(number: int) -> UUID:
+    """The same number, the same id; in order of the numbers."""
+    return UUID(int=number)

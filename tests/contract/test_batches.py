@@ -3,7 +3,18 @@
 import pytest
 
 from bpc_worker.jobs.errors import Permanent
-from bpc_worker.jobs.model import Done, Failed, JobId, NewJob, Priority, Released, Retry, Snoozed, Status
+from bpc_worker.jobs.model import (
+    Done,
+    Failed,
+    JobId,
+    NewJob,
+    Priority,
+    Released,
+    Retry,
+    Settleable,
+    Snoozed,
+    Status,
+)
 from bpc_worker.testing import an_error
 from tests.contract.conftest import LEASE_SECONDS
 from tests.support.stores import Bench, settled
@@ -67,7 +78,7 @@ async def test_a_group_ends_each_in_its_own_way(bench: Bench) -> None:
     for number in range(5):
         await bench.store.enqueue(bench.tenant, numbered(number))
     claims = await bench.claim()
-    outcomes = [
+    outcomes: list[Settleable] = [
         Done('{"ok": true}'), Retry(an_error()), Failed(an_error()), Snoozed(an_error(), 5), Released()
     ]  # fmt: skip
     ends = [(claim, settled(claim, outcome)) for claim, outcome in zip(claims, outcomes, strict=True)]

@@ -33,8 +33,8 @@ _COLUMNS = tuple(each.name for each in fields(MemoryRow))
 _ROWS = """
 SELECT status, attempts, snoozes, scheduled_at, fail_code, lease_owner, lease_token, lease_expires_at, stage,
        cancel_requested_at, finished_at,
-       ARRAY(SELECT type FROM job_events AS noted WHERE noted.job_id = jobs.job_id ORDER BY job_event_id) AS events
-FROM jobs
+       ARRAY(SELECT type FROM job_events WHERE job_id = job.job_id ORDER BY job_event_id) AS events
+FROM jobs AS job
 ORDER BY job_id
 """
 
@@ -60,7 +60,7 @@ class InMemory:
 
 
 class InPostgres:
-    """One database and its connections for all histories: each begins with empty tables, its claims uncounted."""
+    """One database for all, and its connections: each history begins with empty tables and no claims made."""
 
     def __init__(self, store: PostgresJobs, connection: Connection) -> None:
         self.store = store

@@ -18,6 +18,7 @@ from bpc_worker.jobs.model import (
     Failed,
     InfrastructureAway,
     JobId,
+    LeaseToken,
     NewJob,
     Priority,
     Released,
@@ -188,7 +189,7 @@ class Histories(RuleBasedStateMachine):
     def settle_group(self, ends: list[tuple[int, Settleable]]) -> None:
         chosen = {self._chosen([number])[0]: outcome for number, outcome in ends}
         first = self.taken[0].claims
-        expected = {}
+        expected: dict[int, str] = {}
         for number, outcome in chosen.items():
             end = settled(first[number], outcome)
             status = self.model.settle(number, self.claims[number].job, end, repeated=False)
@@ -359,7 +360,7 @@ def _row_of_model(job: Job) -> dict[str, object]:
     }
 
 
-def _row(row: Row, claims: Mapping[object, int]) -> dict[str, object]:
+def _row(row: Row, claims: Mapping[LeaseToken, int]) -> dict[str, object]:
     assert (row["lease_owner"] is None) == (row["lease_expires_at"] is None) == (row["status"] != "RUNNING")
     compared = (
         "status",
@@ -372,7 +373,7 @@ def _row(row: Row, claims: Mapping[object, int]) -> dict[str, object]:
         "events",
     )
     return {name: row[name] for name in compared} | {
-        "claim": None if row["lease_token"] is None else claims[row["lease_token"]],
+        "claim": next((number for token, number in claims.items() if token == row["lease_token"]), None),
         "cancel_requested": row["cancel_requested_at"] is not None,
         "finished": row["finished_at"] is not None,
     }

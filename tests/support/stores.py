@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Protocol
-from uuid import UUID
 
 from bpc_worker.adapters.memory.jobs import MemoryJobStore
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
@@ -13,7 +12,7 @@ from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, JobId, NewJob, Settleable, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement, settlement
 from bpc_worker.ports import JobStore, Look
-from bpc_worker.testing import FakeClock
+from bpc_worker.testing import FakeClock, an_id
 from tests.support.database import Database
 
 Row = Mapping[str, object]
@@ -172,5 +171,4 @@ def settled(claim: Claim, outcome: Settleable) -> Settlement:
 
 
 def tenant_number(number: int) -> TenantId:
-    """In order of the numbers."""
-    return TenantId(UUID(int=number))
+    return TenantId(an_id(number))

@@ -10,7 +10,7 @@ from bpc_worker.adapters.ids import dice, nonce
 from bpc_worker.adapters.memory import edges, json_values
 from bpc_worker.adapters.memory.heaps import rank
 from bpc_worker.adapters.memory.rows import Failure, JobEvent, Row
-from bpc_worker.adapters.memory.table import Additions, Snapshot, Table, check_pause
+from bpc_worker.adapters.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
@@ -98,7 +98,7 @@ class MemoryJobStore:
         return row.begin(self._settings.owner, LeaseToken(nonce()), now, self._lease)
 
     def _mine(
-        self, now: datetime, leaving_out: Collection[str] = (), pauses: Collection[PauseKind] = PauseKind
+        self, now: datetime, leaving_out: Collection[str] = (), pauses: Collection[PauseKind] = ANY_KIND
     ) -> Eligible:
         types = frozenset(self._settings.types).difference(leaving_out)
         paused = self.table.paused(now, pauses)

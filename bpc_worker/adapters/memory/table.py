@@ -15,6 +15,7 @@ from bpc_worker.jobs.errors import Code, Permanent, Unavailable
 from bpc_worker.jobs.model import ErrorInfo, JobId, NewJob, Status, TenantId
 from bpc_worker.ports import Enqueued, Pause, PauseKind
 
+ANY_KIND = frozenset(PauseKind)
 _FAILURES_KEPT = 100
 _LONGEST_NAME = 200
 _LONGEST_REASON = 2000
@@ -76,7 +77,7 @@ class Table:
             )
         )
 
-    def paused(self, now: datetime, kinds: Collection[PauseKind] = PauseKind) -> Callable[[Row], bool]:
+    def paused(self, now: datetime, kinds: Collection[PauseKind] = ANY_KIND) -> Callable[[Row], bool]:
         """Whether a row is paused at this time."""
         valid = {
             (kind, name)
