@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -13,7 +12,6 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from bpc_worker.adapters.memory.jobs import MemoryJobStore
-from bpc_worker.adapters.memory.rows import Row as MemoryRow
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.adapters.postgres.probes import Probes
@@ -22,17 +20,15 @@ from bpc_worker.jobs.backoff import JITTER
 from bpc_worker.jobs.model import JobId
 from bpc_worker.testing import NOON, FakeClock
 from tests.support import database as databases
-from tests.support.histories import SETTINGS, TENANTS, Histories, Row, Side
+from tests.support.histories import COLUMNS, SETTINGS, TENANTS, Histories, Row, Side
 
 T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, object]]
 
 TIMES = int(os.environ.get("BPC_TEST_HISTORIES", "1"))  # as many histories
 _ALL_BUT_EXPLAIN = [phase for phase in Phase if phase is not Phase.explain]
-_COLUMNS = tuple(each.name for each in fields(MemoryRow))
-_ROWS = """
-SELECT status, attempts, snoozes, scheduled_at, fail_code, lease_owner, lease_token, lease_expires_at, stage,
-       cancel_requested_at, finished_at,
+_ROWS = f"""
+SELECT {", ".join(COLUMNS)},
        ARRAY(SELECT type FROM job_events WHERE job_id = job.job_id ORDER BY job_event_id) AS events
 FROM jobs AS job
 ORDER BY job_id
@@ -50,7 +46,7 @@ class InMemory:
 
     def rows(self) -> Sequence[Row]:
         return [
-            {name: getattr(row, name) for name in _COLUMNS}
+            {name: getattr(row, name) for name in COLUMNS}
             | {"events": [event.type for event in self.store.events(row.job_id)]}
             for row in self.store.table.rows.values()
         ]
@@ -142,7 +138,7 @@ def test_histories_in_memory(runner: asyncio.Runner) -> None:
         def run(self, work: Coroutine[object, object, T]) -> T:
             return runner.run(work)
 
-    check(InMemoryAlone, histories=2000, steps=30)
+    check(InMemoryAlone, histories=2000, steps=20)
 
 
 def test_histories_in_both_stores(runner: asyncio.Runner, connection: Connection, server: Server) -> None:
@@ -157,6 +153,6 @@ def test_histories_in_both_stores(runner: asyncio.Runner, connection: Connection
             return runner.run(work)
 
     try:
-        check(InBoth, histories=200, steps=30)
+        check(InBoth, histories=200, steps=20)
     finally:
         store.close()

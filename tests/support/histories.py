@@ -3,10 +3,11 @@
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol, TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.backoff import Backoff
@@ -18,7 +19,6 @@ from bpc_worker.jobs.model import (
     Failed,
     InfrastructureAway,
     JobId,
-    LeaseToken,
     NewJob,
     Priority,
     Released,
@@ -44,15 +44,16 @@ SETTINGS = QueueSettings(
 )
 TENANTS = tuple(tenant_number(number) for number in (1, 2, 3))
 _TYPES = (*SETTINGS.types, "OTHER_TYPE")
+_MOST_PAUSES = 2  # else soon nothing is claimed any more
 
 wishes = st.builds(
     Wish,
     tenant=st.sampled_from(TENANTS),
-    type=st.sampled_from([*SETTINGS.types, *_TYPES]),
+    type=st.sampled_from([*SETTINGS.types * 3, *_TYPES]),
     queue=st.sampled_from(SETTINGS.queues),
     priority=st.integers(0, 3),
     payload=st.integers(1, 2),
-    delay=st.sampled_from([0.0, 0.0, 0.0, 1.5, 40.0]),
+    delay=st.sampled_from([0.0] * 4 + [1.5, 40.0]),
     max_attempts=st.sampled_from([5, 3, 1]),
     key=st.sampled_from([None, None, "k", "l"]),
 )
@@ -72,6 +73,18 @@ pausable = st.one_of(
     st.tuples(st.just(PauseKind.TYPE), st.sampled_from(_TYPES)),
     st.tuples(st.just(PauseKind.TENANT), st.sampled_from([str(tenant) for tenant in TENANTS])),
 )
+_COMPARED = (
+    "status",
+    "attempts",
+    "snoozes",
+    "scheduled_at",
+    "fail_code",
+    "lease_expires_at",
+    "stage",
+    "events",
+)
+COLUMNS = (*_COMPARED[:-1], "lease_owner", "lease_token", "cancel_requested_at", "finished_at")
+
 numbers = st.integers(0, 1_000_000)  # of a job or a claim, counted round and round
 
 
@@ -84,7 +97,7 @@ class Side(Protocol):
     def move_clock(self, now: datetime) -> None: ...
 
     def rows(self) -> Sequence[Row]:
-        """In the order in which they were queued; `events` beside the columns."""
+        """COLUMNS and `events` of each, in the order in which they were queued."""
 
     def after_reap(self, due: Mapping[JobId, tuple[datetime, float]]) -> None:
         """From when, and after how many seconds without dice, they are due again."""
@@ -125,6 +138,10 @@ class Histories(RuleBasedStateMachine):
             found = self.run(step(taken))
             assert found == expected, f"{type(taken.side).__name__}: {found} is not {expected}"
 
+    @initialize(some=st.lists(wishes, min_size=2, max_size=4))
+    def begin(self, some: list[Wish]) -> None:
+        self.enqueue_many(some=some, tenant=TENANTS[1])
+
     @rule(wish=wishes)
     def enqueue(self, wish: Wish) -> None:
         async def enqueue(taken: Taken) -> object:
@@ -148,7 +165,8 @@ class Histories(RuleBasedStateMachine):
     @rule(
         limit=st.integers(1, 4), idle=st.booleans(), without=st.sampled_from([(), (), (), SETTINGS.types[:1]])
     )
-    def claim(self, limit: int, idle: bool, without: tuple[str, ...]) -> None:  # noqa: FBT001 - drawn by name
+    def claim(self, limit: int, idle: bool, without: tuple[str, ...] = ()) -> None:  # noqa: FBT001 - by name
+        self.agree(self.model.suspect_waiting(), lambda taken: taken.side.store.suspect_waiting())
         expected = self.model.claim(limit, idle=idle, leaving_out=without)
         self.claims += expected.claims
 
@@ -158,6 +176,13 @@ class Histories(RuleBasedStateMachine):
             return _found(taken, look)
 
         self.agree(expected, claim)
+
+    @rule(some=st.lists(outcomes, min_size=1, max_size=4))
+    def claim_and_settle(self, some: list[Settleable]) -> None:
+        first = len(self.claims)
+        self.claim(limit=len(some), idle=False)
+        for number, outcome in zip(range(first, len(self.claims)), some, strict=False):
+            self.settle(number=number, outcome=outcome)
 
     @precondition(lambda self: self.claims)
     @rule(some=st.lists(numbers, min_size=1, max_size=4), stage=st.sampled_from(["one", "two"]))
@@ -213,6 +238,7 @@ class Histories(RuleBasedStateMachine):
         for taken in self.taken:
             taken.side.move_clock(self.model.now)
 
+    @precondition(lambda self: self.claims)
     @rule()
     def reap(self) -> None:
         expected = self.model.reap(Backoff(), dice=0.5)
@@ -231,13 +257,16 @@ class Histories(RuleBasedStateMachine):
 
         self.agree(expected, reap)
 
-    @precondition(lambda self: self.claims)
-    @rule()
-    def every_holder_dies(self) -> None:
-        self.time_goes_by(LEASE_SECONDS)
-        self.reap()
-        self.time_goes_by(10.0)
+    @precondition(lambda self: self.model.jobs)
+    @rule(times=st.integers(1, 3))
+    def claim_and_die(self, times: int) -> None:
+        for _ in range(times):
+            self.claim(limit=2, idle=True)
+            self.time_goes_by(LEASE_SECONDS)
+            self.reap()
+            self.time_goes_by(10.0)
 
+    @precondition(lambda self: len(self.model.pauses) < _MOST_PAUSES)
     @rule(what=pausable, seconds=st.sampled_from([None, 5.0, 60.0]))
     def pause(self, what: tuple[PauseKind, str], seconds: float | None) -> None:
         expires_at = None if seconds is None else self.model.now + timedelta(seconds=seconds)
@@ -246,20 +275,12 @@ class Histories(RuleBasedStateMachine):
         self.agree(None, lambda taken: taken.side.store.pause(pause))
 
     @precondition(lambda self: self.model.pauses)
-    @rule(number=numbers)
-    def resume(self, number: int) -> None:
+    @rule(number=numbers, what=pausable)
+    def resume(self, number: int, what: tuple[PauseKind, str]) -> None:
         kind, name = list(self.model.pauses)[number % len(self.model.pauses)]
-        del self.model.pauses[kind, name]
-        self.agree(True, lambda taken: taken.side.store.resume(PauseKind(kind), name))
-
-    @rule(what=pausable)
-    def resume_whatever(self, what: tuple[PauseKind, str]) -> None:
-        expected = self.model.pauses.pop(what, None) is not None
-        self.agree(expected, lambda taken: taken.side.store.resume(*what))
-
-    @rule()
-    def suspect_waiting(self) -> None:
-        self.agree(self.model.suspect_waiting(), lambda taken: taken.side.store.suspect_waiting())
+        for named in ((PauseKind(kind), name), what):
+            expected = self.model.pauses.pop(named, None) is not None
+            self.agree(expected, partial(_resume, *named))
 
     @precondition(lambda self: self.model.jobs)
     @rule(number=numbers)
@@ -287,13 +308,19 @@ class Histories(RuleBasedStateMachine):
     def all_rows_are_the_same(self) -> None:
         expected = [_row_of_model(job) for job in self.model.jobs]
         for taken in self.taken:
-            tokens = {claim.lease_token: number for number, claim in enumerate(taken.claims)}
+            tokens: dict[object, int] = {
+                claim.lease_token: number for number, claim in enumerate(taken.claims)
+            }
             found = [_row(row, tokens) for row in taken.side.rows()]
             assert found == expected, f"{type(taken.side).__name__}: {_difference(found, expected)}"
 
     def _chosen(self, some: list[int]) -> list[int]:
         """Each claim once."""
         return list(dict.fromkeys(number % len(self.claims) for number in some))
+
+
+async def _resume(kind: PauseKind, name: str, taken: Taken) -> object:
+    return await taken.side.store.resume(kind, name)
 
 
 def _job(wish: Wish) -> NewJob:
@@ -360,20 +387,10 @@ def _row_of_model(job: Job) -> dict[str, object]:
     }
 
 
-def _row(row: Row, claims: Mapping[LeaseToken, int]) -> dict[str, object]:
+def _row(row: Row, claims: Mapping[object, int]) -> dict[str, object]:
     assert (row["lease_owner"] is None) == (row["lease_expires_at"] is None) == (row["status"] != "RUNNING")
-    compared = (
-        "status",
-        "attempts",
-        "snoozes",
-        "scheduled_at",
-        "fail_code",
-        "lease_expires_at",
-        "stage",
-        "events",
-    )
-    return {name: row[name] for name in compared} | {
-        "claim": next((number for token, number in claims.items() if token == row["lease_token"]), None),
+    return {name: row[name] for name in _COMPARED} | {
+        "claim": None if row["lease_token"] is None else claims[row["lease_token"]],
         "cancel_requested": row["cancel_requested_at"] is not None,
         "finished": row["finished_at"] is not None,
     }

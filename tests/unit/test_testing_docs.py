@@ -47,6 +47,6 @@ async def test_the_example_passes(example: ModuleType) -> None:
 
 
 async def test_the_example_notices_a_handler_that_writes_something_else(example: ModuleType) -> None:
-    example.MASS = "SELECT something ELSE"
+    vars(example)["MASS"] = "SELECT something ELSE"
     with pytest.raises(LookupError, match="SELECT mass FROM parts"):
         await examples_in(example)["test_the_mass_is_written_with_the_success"]()

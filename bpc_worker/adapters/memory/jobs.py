@@ -139,8 +139,11 @@ class MemoryJobStore:
     async def suspect_waiting(self) -> bool:
         now = self._clock.now
         self.table.heaps.promote(now)
-        suspect = self._suspect(self._mine(now))
-        return suspect is not None and suspect.scheduled_at <= now - self._lease
+        mine = self._mine(now)
+        return any(
+            row.suspect and mine(row) and row.scheduled_at <= now - self._lease
+            for row in self.table.heaps.ready()
+        )
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         now = self._clock.now
