@@ -41,7 +41,7 @@ from bpc_worker.testing.transactions import Answers, FakeTransactions, Statement
 
 _TIMEOUT_SECONDS = 300.0
 
-Handlers = HandlerSpec[Any] | Iterable[HandlerSpec[Any]] | Registry
+Handlers = HandlerSpec[Any] | Iterable[HandlerSpec[Any]] | Mapping[str, HandlerSpec[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,7 +194,7 @@ async def test_a_settle_survives_a_lowered_maximum(bench: Bench) -> None:
     job_id = await bench.add()
     bench.side.change(job_id, attempts=3)
     [claim] = await bench.claim()
-    bench.side.change(job_id, max_attempts=2)
+    bench.side.change(job_id, max_attempts=3)
 
     assert await bench.settle(claim, Released()) is Status.DEAD_LETTER
     bench.side.change(job_id, max_attempts=5)
@@ -379,3 +379,26 @@ async def test_two_payloads_are_the_same_whatever_the_order_of_their_keys(bench:
         await bench.add(payload={"a": True, "bb": [1, True]}, idempotency_key="k")
     [claim] = await bench.claim()
     assert claim.payload.startswith('{"a": 1, "bb": [')
+
+
+async def test_a_reaped_job_begins_its_snoozes_anew_and_a_success_clears_the_failure(bench: Bench) -> None:
+    job_id = await bench.add()
+    [claim] = await bench.claim()
+    await bench.settle(claim, Snoozed(an_error("RATE_LIMITED"), 5))
+    bench.side.advance(6)
+    await bench.claim()
+    bench.side.advance(LEASE_SECONDS)
+    await bench.store.reap()
+    reaped = bench.side.row(job_id)
+    bench.side.advance(10)
+    [claim] = await bench.claim()
+    await bench.settle(claim, Done())
+    done = bench.side.row(job_id)
+
+    assert (reaped["snoozes"], reaped["fail_code"], reaped["fail_reason"]) == (
+        0,
+        "LEASE_EXPIRED",
+        "lease expired",
+    )
+    assert (done["fail_code"], done["fail_reason"]) == (None, None)
+    assert done["last_error"] is not None

@@ -177,6 +177,15 @@ class Histories(RuleBasedStateMachine):
 
         self.agree(expected, claim)
 
+    @rule(limit=st.integers(1, 2))
+    def claim_until_empty(self, limit: int) -> None:
+        """Each look goes on where the last one ended; nothing changes meanwhile, so none misses anything."""
+        self.claim(limit=limit, idle=False)
+        while expected := self.model.claim(limit, idle=False).claims:
+            self.claims += expected
+            self.agree(expected, partial(_go_on, limit))
+        self.agree([], partial(_go_on, limit))
+
     @rule(some=st.lists(outcomes, min_size=1, max_size=4))
     def claim_and_settle(self, some: list[Settleable]) -> None:
         first = len(self.claims)
@@ -317,6 +326,12 @@ class Histories(RuleBasedStateMachine):
     def _chosen(self, some: list[int]) -> list[int]:
         """Each claim once."""
         return list(dict.fromkeys(number % len(self.claims) for number in some))
+
+
+async def _go_on(limit: int, taken: Taken) -> object:
+    look = await taken.side.store.claim(limit=limit, idle=False, fresh=False)
+    taken.claims += look.claims
+    return _found(taken, look).claims
 
 
 async def _resume(kind: PauseKind, name: str, taken: Taken) -> object:

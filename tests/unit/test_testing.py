@@ -18,6 +18,7 @@ from bpc_worker.handler_api import (
     Tx,
 )
 from bpc_worker.testing import FakeTx, Unanswered, Workbench, a_job, drain
+from handlers import run_command
 from tests.support.child_tasks import WORK, Ask
 
 
@@ -260,3 +261,9 @@ async def test_a_transaction_alone_remembers_what_was_asked() -> None:
     assert await tx.enqueue(NewJob(type="TEST_NEXT"))
     assert (tx.names, tx.params("parts/find")) == (["parts/find", "DELETE FROM parts"], {"name": "a"})
     assert [job.type for job in tx.queued] == ["TEST_NEXT"]
+
+
+async def test_a_registry_of_the_workers_own_handlers_will_do() -> None:
+    drained = await drain({"RUN_COMMAND": run_command.SPEC}, a_job("RUN_COMMAND", payload={"command": "rm"}))
+
+    assert (drained.only.status, drained.only.code) == ("FAILED", "FORBIDDEN")
