@@ -20,7 +20,8 @@ from bpc_worker.jobs.backoff import JITTER
 from bpc_worker.jobs.model import JobId
 from bpc_worker.testing import NOON, FakeClock
 from tests.support import database as databases
-from tests.support.histories import COLUMNS, SETTINGS, TENANTS, Histories, Row, Side
+from tests.support.histories import Histories
+from tests.support.history_words import COLUMNS, SETTINGS, TENANTS, Row, Side
 
 T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, object]]

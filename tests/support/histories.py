@@ -1,121 +1,46 @@
 """Random histories of a queue: every step is taken by all stores and by the model, and all must agree."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.backoff import Backoff
-from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.jobs.model import (
-    Cancelled,
-    Claim,
-    Done,
-    Failed,
-    InfrastructureAway,
-    JobId,
-    NewJob,
-    Priority,
-    Released,
-    Retry,
-    Settleable,
-    Snoozed,
-    TenantId,
+from bpc_worker.jobs.errors import Code
+from bpc_worker.jobs.model import Settleable, TenantId
+from bpc_worker.ports import Heartbeat, Pause, PauseKind
+from bpc_worker.testing import NOON
+from tests.support.history_words import (
+    LEASE_SECONDS,
+    SETTINGS,
+    TENANTS,
+    Side,
+    Taken,
+    difference,
+    enqueue_one,
+    fates,
+    found_in,
+    go_on_in,
+    new_job,
+    numbers,
+    outcomes,
+    pausable,
+    queued_in,
+    resume_in,
+    row_of_model,
+    row_of_store,
+    wishes,
 )
-from bpc_worker.ports import Enqueued, Heartbeat, JobStore, Look, Pause, PauseKind, Renewal
-from bpc_worker.testing import NOON, an_error
-from tests.support.queue_model import Claimed, Conflict, Found, Job, QueueModel, Wish
-from tests.support.stores import settled, tenant_number
+from tests.support.queue_model import Claimed, Conflict, QueueModel, Wish
+from tests.support.stores import settled
 
 T = TypeVar("T")
-Row = Mapping[str, object]
 
-LEASE_SECONDS = 60.0
-SETTINGS = QueueSettings(
-    owner="worker-1",
-    types=("TEST_NOOP", "TEST_EFFECT"),
-    queues=("default", "second"),
-    lease_seconds=LEASE_SECONDS,
-)
-TENANTS = tuple(tenant_number(number) for number in (1, 2, 3))
-_TYPES = (*SETTINGS.types, "OTHER_TYPE")
 _MOST_PAUSES = 2  # else soon nothing is claimed any more
-
-wishes = st.builds(
-    Wish,
-    tenant=st.sampled_from(TENANTS),
-    type=st.sampled_from([*SETTINGS.types * 3, *_TYPES]),
-    queue=st.sampled_from(SETTINGS.queues),
-    priority=st.integers(0, 3),
-    payload=st.integers(1, 2),
-    delay=st.sampled_from([0.0] * 4 + [1.5, 40.0]),
-    max_attempts=st.sampled_from([5, 3, 1]),
-    key=st.sampled_from([None, None, "k", "l"]),
-)
-outcomes: st.SearchStrategy[Settleable] = st.sampled_from(
-    [
-        Done('{"ok": true}'),
-        Retry(an_error()),
-        Failed(an_error("NOT_FOUND")),
-        Snoozed(an_error("RATE_LIMITED"), 5),
-        InfrastructureAway(an_error("DB_UNAVAILABLE")),
-        Released(),
-        Cancelled(),
-    ]
-)
-pausable = st.one_of(
-    st.tuples(st.just(PauseKind.QUEUE), st.sampled_from(SETTINGS.queues)),
-    st.tuples(st.just(PauseKind.TYPE), st.sampled_from(_TYPES)),
-    st.tuples(st.just(PauseKind.TENANT), st.sampled_from([str(tenant) for tenant in TENANTS])),
-)
-_COMPARED = (
-    "status",
-    "attempts",
-    "snoozes",
-    "scheduled_at",
-    "fail_code",
-    "lease_expires_at",
-    "stage",
-    "events",
-)
-COLUMNS = (*_COMPARED[:-1], "lease_owner", "lease_token", "cancel_requested_at", "finished_at")
-
-numbers = st.integers(0, 1_000_000)  # of a job or a claim, counted round and round
-
-
-class Side(Protocol):
-    """One store with a fresh queue."""
-
-    @property
-    def store(self) -> JobStore: ...
-
-    def move_clock(self, now: datetime) -> None: ...
-
-    def rows(self) -> Sequence[Row]:
-        """COLUMNS and `events` of each, in the order in which they were queued."""
-
-    def after_reap(self, due: Mapping[JobId, tuple[datetime, float]]) -> None:
-        """From when, and after how many seconds without dice, they are due again."""
-
-    async def cancel(self, job_id: JobId) -> str: ...
-
-    async def requeue(self, job_id: JobId, *, keep_attempts: bool = False) -> None: ...
-
-    async def discard(self, job_id: JobId) -> None: ...
-
-
-@dataclass
-class Taken:
-    """A side, and what it calls the jobs and the claims that the model numbers."""
-
-    side: Side
-    jobs: list[JobId] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
 
 
 class Histories(RuleBasedStateMachine):
@@ -145,14 +70,16 @@ class Histories(RuleBasedStateMachine):
     @rule(wish=wishes)
     def enqueue(self, wish: Wish) -> None:
         async def enqueue(taken: Taken) -> object:
-            return await _queued(taken, _one(taken.side.store, wish))
+            return await queued_in(taken, enqueue_one(taken.side.store, wish))
 
         self.agree(self._expected([wish]), enqueue)
 
     @rule(some=st.lists(wishes, max_size=4), tenant=st.sampled_from(TENANTS))
     def enqueue_many(self, some: list[Wish], tenant: TenantId) -> None:
         async def enqueue_many(taken: Taken) -> object:
-            return await _queued(taken, taken.side.store.enqueue_many(tenant, [_job(wish) for wish in some]))
+            return await queued_in(
+                taken, taken.side.store.enqueue_many(tenant, [new_job(wish) for wish in some])
+            )
 
         self.agree(self._expected([replace(wish, tenant=tenant) for wish in some]), enqueue_many)
 
@@ -173,7 +100,7 @@ class Histories(RuleBasedStateMachine):
         async def claim(taken: Taken) -> object:
             look = await taken.side.store.claim(limit=limit, idle=idle, leaving_out=without)
             taken.claims += look.claims
-            return _found(taken, look)
+            return found_in(taken, look)
 
         self.agree(expected, claim)
 
@@ -183,8 +110,8 @@ class Histories(RuleBasedStateMachine):
         self.claim(limit=limit, idle=False)
         while expected := self.model.claim(limit, idle=False).claims:
             self.claims += expected
-            self.agree(expected, partial(_go_on, limit))
-        self.agree([], partial(_go_on, limit))
+            self.agree(expected, partial(go_on_in, limit))
+        self.agree([], partial(go_on_in, limit))
 
     @rule(some=st.lists(outcomes, min_size=1, max_size=4))
     def claim_and_settle(self, some: list[Settleable]) -> None:
@@ -201,7 +128,7 @@ class Histories(RuleBasedStateMachine):
         async def renew(taken: Taken) -> object:
             claims = {number: taken.claims[number] for number in chosen}
             beats = [Heartbeat(claim.job_id, claim.lease_token, stage) for claim in claims.values()]
-            return _fates(claims, await taken.side.store.renew(beats))
+            return fates(claims, await taken.side.store.renew(beats))
 
         self.agree(self.model.renew([(number, self.claims[number].job) for number in chosen], stage), renew)
 
@@ -289,7 +216,7 @@ class Histories(RuleBasedStateMachine):
         kind, name = list(self.model.pauses)[number % len(self.model.pauses)]
         for named in ((PauseKind(kind), name), what):
             expected = self.model.pauses.pop(named, None) is not None
-            self.agree(expected, partial(_resume, *named))
+            self.agree(expected, partial(resume_in, *named))
 
     @precondition(lambda self: self.model.jobs)
     @rule(number=numbers)
@@ -315,108 +242,14 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def all_rows_are_the_same(self) -> None:
-        expected = [_row_of_model(job) for job in self.model.jobs]
+        expected = [row_of_model(job) for job in self.model.jobs]
         for taken in self.taken:
             tokens: dict[object, int] = {
                 claim.lease_token: number for number, claim in enumerate(taken.claims)
             }
-            found = [_row(row, tokens) for row in taken.side.rows()]
-            assert found == expected, f"{type(taken.side).__name__}: {_difference(found, expected)}"
+            found = [row_of_store(row, tokens) for row in taken.side.rows()]
+            assert found == expected, f"{type(taken.side).__name__}: {difference(found, expected)}"
 
     def _chosen(self, some: list[int]) -> list[int]:
         """Each claim once."""
         return list(dict.fromkeys(number % len(self.claims) for number in some))
-
-
-async def _go_on(limit: int, taken: Taken) -> object:
-    look = await taken.side.store.claim(limit=limit, idle=False, fresh=False)
-    taken.claims += look.claims
-    return _found(taken, look).claims
-
-
-async def _resume(kind: PauseKind, name: str, taken: Taken) -> object:
-    return await taken.side.store.resume(kind, name)
-
-
-def _job(wish: Wish) -> NewJob:
-    return NewJob(
-        type=wish.type,
-        payload={"n": wish.payload},
-        queue=wish.queue,
-        priority=Priority(wish.priority),
-        max_attempts=wish.max_attempts,
-        delay_seconds=wish.delay,
-        idempotency_key=wish.key,
-    )
-
-
-async def _one(store: JobStore, wish: Wish) -> list[Enqueued]:
-    return [await store.enqueue(wish.tenant, _job(wish))]
-
-
-async def _queued(taken: Taken, work: Coroutine[object, object, list[Enqueued]]) -> object:
-    try:
-        found = await work
-    except Permanent as error:
-        return error.code
-    taken.jobs += [each.job_id for each in found if each.added]
-    return [(taken.jobs.index(each.job_id), each.added) for each in found]
-
-
-def _found(taken: Taken, look: Look) -> Found:
-    first = len(taken.claims) - len(look.claims)
-    claims = [
-        Claimed(number, taken.jobs.index(claim.job_id), claim.attempts, claim.snoozes, claim.suspect)
-        for number, claim in enumerate(look.claims, start=first)
-    ]
-    if any(claim.suspect for claim in claims):  # whoever runs one takes nothing beside it, whatever there is
-        return Found(claims, more=False, next_due_in=None)
-    seconds = None if look.next_due_in is None else round(look.next_due_in, 6)
-    return Found(claims, look.more, seconds)
-
-
-def _fates(claims: Mapping[int, Claim], renewal: Renewal) -> dict[int, str]:
-    fates = {}
-    for number, claim in claims.items():
-        token = claim.lease_token
-        if token in renewal.renewed:
-            fates[number] = "cancel" if token in renewal.cancel_requested else "renewed"
-        else:
-            fates[number] = str(renewal.missing[token])
-    return fates
-
-
-def _row_of_model(job: Job) -> dict[str, object]:
-    return {
-        "status": job.status,
-        "attempts": job.attempts,
-        "snoozes": job.snoozes,
-        "scheduled_at": job.scheduled_at,
-        "fail_code": job.fail_code,
-        "claim": job.claim,
-        "lease_expires_at": job.lease_until,
-        "cancel_requested": job.cancel_requested,
-        "stage": job.stage,
-        "finished": job.status not in ("QUEUED", "RUNNING"),
-        "events": job.events,
-    }
-
-
-def _row(row: Row, claims: Mapping[object, int]) -> dict[str, object]:
-    assert (row["lease_owner"] is None) == (row["lease_expires_at"] is None) == (row["status"] != "RUNNING")
-    return {name: row[name] for name in _COMPARED} | {
-        "claim": None if row["lease_token"] is None else claims[row["lease_token"]],
-        "cancel_requested": row["cancel_requested_at"] is not None,
-        "finished": row["finished_at"] is not None,
-    }
-
-
-def _difference(found: Sequence[Row], expected: Sequence[Row]) -> str:
-    if len(found) != len(expected):
-        return f"{len(found)} jobs instead of {len(expected)}"
-    return "; ".join(
-        f"job {number}: {name} is {row[name]}, not {wanted[name]}"
-        for number, (row, wanted) in enumerate(zip(found, expected, strict=True))
-        for name in wanted
-        if row[name] != wanted[name]
-    )
