@@ -35,6 +35,7 @@ from bpc_worker.jobs.settlement import settlement
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.lease import Holding
 from bpc_worker.registry import Registry
+from bpc_worker.settler import Settler
 from bpc_worker.testing.builders import A_TENANT
 from bpc_worker.testing.clock import FakeClock
 from bpc_worker.testing.transactions import Answers, FakeTransactions, Statement
@@ -122,6 +123,8 @@ class Workbench:
             clock=self.clock,
             dice=lambda: 0.0,
         )
+        end = partial(settlement, backoff=backoff, dice=0.0)
+        self._settler = Settler(self.store, end, on_database=lambda _: None)
         self._transactions = FakeTransactions(self.store, self.answers, conflicts=self.conflicts)
         self._equipment = Equipment(
             database=self._transactions,
@@ -129,7 +132,7 @@ class Workbench:
             commands=self.commands,
             policy=self.policy,
             keyring=self.keyring,
-            settlement=partial(settlement, backoff=backoff, dice=0.0),
+            settlement=end,
         )
 
     async def enqueue(self, *jobs: NewJob, tenant_id: TenantId = A_TENANT) -> list[JobId]:
@@ -161,7 +164,7 @@ class Workbench:
         if self._transactions.unanswered is not None:
             raise self._transactions.unanswered
         if context.settled is None and not isinstance(outcome, Lost):
-            await self.store.settle(claim, self._equipment.settlement(claim, outcome))
+            await self._settler.settle(claim, outcome)
 
     async def _go_on(self) -> bool:
         """To the next moment at which something can change; False when there is none."""

@@ -253,6 +253,16 @@ async def test_the_bench_signs_with_the_development_key() -> None:
     assert (await drain(spec(handle), a_job())).only.result == "development"
 
 
+async def test_a_result_that_cannot_be_stored_is_refused_as_in_the_worker() -> None:
+    async def handle(_: Numbered, __: Context) -> str:
+        return "a\x00b"
+
+    job = (await drain(spec(handle), a_job())).only
+
+    assert (job.status, job.code) == ("FAILED", "VALIDATION_ERROR")
+    assert str(job.message).startswith("the result cannot be stored")
+
+
 async def test_a_transaction_alone_remembers_what_was_asked() -> None:
     tx = FakeTx({"parts/find": [{"part_id": 1}]})
 
