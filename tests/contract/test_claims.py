@@ -241,10 +241,13 @@ async def test_a_pause_holds_for_shares_too(bench: Bench) -> None:
     await bench.skip_claims(16)
 
 
-async def test_a_paused_suspect_is_neither_claimed_nor_waited_for(bench: Bench) -> None:
+@pytest.mark.parametrize("kind", list(PauseKind))
+async def test_a_paused_suspect_is_neither_claimed_nor_waited_for(bench: Bench, kind: PauseKind) -> None:
+    names = {PauseKind.QUEUE: "default", PauseKind.TYPE: "TEST_NOOP", PauseKind.TENANT: str(bench.tenant)}
     await a_suspect(bench)
     bench.side.advance(LEASE_SECONDS)
-    await pause(bench, PauseKind.TYPE, "TEST_NOOP")
+    assert await bench.store.suspect_waiting()
+    await pause(bench, kind, names[kind])
 
     assert not await bench.store.suspect_waiting()
     assert await bench.claim() == []
