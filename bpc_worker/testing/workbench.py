@@ -85,6 +85,10 @@ class Drained:
 class InProcess:
     """Child tasks in this very process, but found by name and told in bytes as a real child is."""
 
+    @property
+    def worth_holding(self) -> int:
+        return 1
+
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
         call = msgspec.msgpack.encode(ChildCall(task.name, msgspec.msgpack.encode(request)))
         said = msgspec.msgpack.encode(child.answer(call))

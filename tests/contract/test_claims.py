@@ -159,8 +159,21 @@ async def test_types_can_be_left_out_of_a_look(bench: Bench) -> None:
     assert [claim.job_id for claim in await bench.claim()] == [left]
 
 
+async def test_looks_that_leave_out_the_same_types_are_counted_by_themselves(bench: Bench) -> None:
+    await bench.add("TEST_EFFECT", priority=Priority.LOW, scheduled_at=NOON - timedelta(hours=1))
+    best = await bench.add("TEST_EFFECT", priority=Priority.CRITICAL)
+    oldest, second = [
+        (await bench.store.claim(limit=1, idle=False, leaving_out=["TEST_NOOP"])).claims[0] for _ in range(2)
+    ]
+
+    assert (oldest.priority, second.job_id) == (
+        Priority.LOW,
+        best,
+    )  # the first of its kind, whatever came before
+
+
 async def test_looks_that_go_on_where_the_last_one_ended_miss_nothing(bench: Bench) -> None:
-    """Only the first one is fresh; nothing is queued meanwhile."""
+    """A look is fresh only when the one before came back with less than it wanted."""
     other = tenant_number(1)
     bench.side.tenant(other)
     for number in range(40):
@@ -172,8 +185,10 @@ async def test_looks_that_go_on_where_the_last_one_ended_miss_nothing(bench: Ben
             scheduled_at=NOON - timedelta(seconds=number * 7 % 11),
         )
     found = await bench.claim(3)
-    while claims := (await bench.store.claim(limit=3, idle=False, fresh=False)).claims:
+    fresh = False
+    while (claims := (await bench.store.claim(limit=3, idle=False, fresh=fresh)).claims) or not fresh:
         found += claims
+        fresh = len(claims) < 3
 
     assert len({claim.job_id for claim in found}) == 40
 

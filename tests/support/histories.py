@@ -24,7 +24,6 @@ from tests.support.history_words import (
     enqueue_one,
     fates,
     found_in,
-    go_on_in,
     new_job,
     numbers,
     outcomes,
@@ -103,15 +102,6 @@ class Histories(RuleBasedStateMachine):
             return found_in(taken, look)
 
         self.agree(expected, claim)
-
-    @rule(limit=st.integers(1, 2))
-    def claim_until_empty(self, limit: int) -> None:
-        """Each look goes on where the last one ended; nothing changes meanwhile, so none misses anything."""
-        self.claim(limit=limit, idle=False)
-        while expected := self.model.claim(limit, idle=False).claims:
-            self.claims += expected
-            self.agree(expected, partial(go_on_in, limit))
-        self.agree([], partial(go_on_in, limit))
 
     @rule(some=st.lists(outcomes, min_size=1, max_size=4))
     def claim_and_settle(self, some: list[Settleable]) -> None:

@@ -112,12 +112,6 @@ class Taken:
     claims: list[Claim] = field(default_factory=list)
 
 
-async def go_on_in(limit: int, taken: Taken) -> object:
-    look = await taken.side.store.claim(limit=limit, idle=False, fresh=False)
-    taken.claims += look.claims
-    return found_in(taken, look).claims
-
-
 async def resume_in(kind: PauseKind, name: str, taken: Taken) -> object:
     return await taken.side.store.resume(kind, name)
 

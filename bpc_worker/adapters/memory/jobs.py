@@ -1,6 +1,7 @@
 """The queue in memory: the same contract as PostgreSQL, without a server, for tests in milliseconds."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ from bpc_worker.adapters.memory import edges, json_values
 from bpc_worker.adapters.memory.heaps import rank
 from bpc_worker.adapters.memory.rows import Failure, JobEvent, Row
 from bpc_worker.adapters.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
+from bpc_worker.adapters.memory.turns import Turns
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
@@ -50,8 +52,7 @@ class MemoryJobStore:
         self._clock = clock or SystemClock()
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._dice = dice
-        self._claims = 0
-        self._ring_at: TenantId | None = None
+        self._turns: defaultdict[frozenset[str], Turns] = defaultdict(Turns)
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         additions = self.additions()
@@ -75,18 +76,19 @@ class MemoryJobStore:
         self, *, limit: int, idle: bool, fresh: bool = True, leaving_out: Collection[str] = ()
     ) -> Look:
         del fresh  # nothing is passed over: a look costs no round trip here
-        self._claims += 1
+        turns = self._turns[frozenset(leaving_out)]
         now, heaps = self._clock.now, self.table.heaps
         heaps.promote(now)
         mine = self._mine(now, leaving_out)
         if idle and (suspect := self._suspect(mine)) is not None:
+            turns.claims += 1
             return Look(claims=[self._begin(suspect, now)])
 
         def eligible(row: Row) -> bool:
             return not row.suspect and mine(row)
 
         due = heaps.best(eligible, limit + 1)
-        first = self._turn(eligible)
+        first = turns.next(row for row in heaps.ready() if eligible(row))
         if first is not None:
             due = [first, *(row for row in due if row is not first)]
         if not due:
@@ -108,23 +110,6 @@ class MemoryJobStore:
         return min(
             (row for row in self.table.heaps.ready() if row.suspect and mine(row)), key=rank, default=None
         )
-
-    def _turn(self, eligible: Eligible) -> Row | None:
-        """Who begins this claim although others come before it."""
-        if self._claims % 4 == 0:
-            return self._next_of_ring([row for row in self.table.heaps.ready() if eligible(row)])
-        if self._claims % 8 == 1:
-            due = (row for row in self.table.heaps.ready() if eligible(row))
-            return min(due, key=lambda row: (row.scheduled_at, row.sequence), default=None)
-        return None
-
-    def _next_of_ring(self, due: Sequence[Row]) -> Row | None:
-        tenants = sorted({row.tenant_id for row in due})
-        if not tenants:
-            return None
-        later = (tenant for tenant in tenants if self._ring_at is not None and tenant > self._ring_at)
-        self._ring_at = next(later, tenants[0])
-        return min((row for row in due if row.tenant_id == self._ring_at), key=rank)
 
     def _next_due_in(self, now: datetime, leaving_out: Collection[str] = ()) -> float | None:
         """A paused tenant's job counts, as in PostgreSQL: an idle look costs less than reading past many."""
