@@ -151,25 +151,15 @@ async def test_a_look_says_whether_there_is_more(bench: Bench) -> None:
     assert not (await bench.look(1)).more
 
 
-async def test_types_can_be_left_out_of_a_look(bench: Bench) -> None:
-    left, taken = await bench.add(), await bench.add("TEST_EFFECT")
-    look = await bench.store.claim(limit=10, idle=True, leaving_out=["TEST_NOOP"])
+async def test_no_more_are_taken_of_some_types_than_their_cap_allows(bench: Bench) -> None:
+    many = [await bench.add(priority=Priority.HIGH) for _ in range(4)]
+    free = await bench.add("TEST_EFFECT", priority=Priority.LOW)
+    capped = await bench.store.claim(limit=4, idle=True, caps={frozenset(["TEST_NOOP"]): 2})
 
-    assert [claim.job_id for claim in look.claims] == [taken]
-    assert [claim.job_id for claim in await bench.claim()] == [left]
-
-
-async def test_looks_that_leave_out_the_same_types_are_counted_by_themselves(bench: Bench) -> None:
-    await bench.add("TEST_EFFECT", priority=Priority.LOW, scheduled_at=NOON - timedelta(hours=1))
-    best = await bench.add("TEST_EFFECT", priority=Priority.CRITICAL)
-    oldest, second = [
-        (await bench.store.claim(limit=1, idle=False, leaving_out=["TEST_NOOP"])).claims[0] for _ in range(2)
-    ]
-
-    assert (oldest.priority, second.job_id) == (
-        Priority.LOW,
-        best,
-    )  # the first of its kind, whatever came before
+    assert [claim.job_id for claim in capped.claims] == [*many[:2], free]
+    assert not capped.more
+    assert not (await bench.store.claim(limit=4, idle=True, caps={frozenset(["TEST_NOOP"]): 0})).claims
+    assert [claim.job_id for claim in await bench.claim()] == many[2:]
 
 
 async def test_looks_that_go_on_where_the_last_one_ended_miss_nothing(bench: Bench) -> None:

@@ -14,6 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from bpc_worker.adapters.memory.jobs import MemoryJobStore
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.adapters.postgres.probes import Probes
 from bpc_worker.adapters.postgres_server import Server
 from bpc_worker.jobs.backoff import JITTER
 from bpc_worker.jobs.model import JobId
@@ -65,7 +66,7 @@ class InPostgres:
         self._run("DELETE FROM job_events")
         self._run("DELETE FROM job_pauses")
         store.now = NOON
-        store._probes.clear()
+        store._probes = Probes(SETTINGS.queues, SETTINGS.types)
 
     def _run(self, statement: str, *params: object) -> list[dict[str, object]]:
         cursor = self._connection.execute(statement.encode(), params)

@@ -88,16 +88,15 @@ class Histories(RuleBasedStateMachine):
         except Conflict:
             return Code.IDEMPOTENCY_CONFLICT
 
-    @rule(
-        limit=st.integers(1, 4), idle=st.booleans(), without=st.sampled_from([(), (), (), SETTINGS.types[:1]])
-    )
-    def claim(self, limit: int, idle: bool, without: tuple[str, ...] = ()) -> None:  # noqa: FBT001 - by name
+    @rule(limit=st.integers(1, 4), idle=st.booleans(), cap=st.sampled_from([None, None, 0, 1, 2]))
+    def claim(self, limit: int, idle: bool, cap: int | None = None) -> None:  # noqa: FBT001 - drawn by name
         self.agree(self.model.suspect_waiting(), lambda taken: taken.side.store.suspect_waiting())
-        expected = self.model.claim(limit, idle=idle, leaving_out=without)
+        expected = self.model.claim(limit, idle=idle, cap=cap)
+        caps = {} if cap is None else {frozenset(SETTINGS.types[:1]): cap}
         self.claims += expected.claims
 
         async def claim(taken: Taken) -> object:
-            look = await taken.side.store.claim(limit=limit, idle=idle, leaving_out=without)
+            look = await taken.side.store.claim(limit=limit, idle=idle, caps=caps)
             taken.claims += look.claims
             return found_in(taken, look)
 

@@ -3,7 +3,6 @@
 Jobs and claims have numbers, in the order in which they came to be.
 """
 
-from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -87,9 +86,9 @@ class QueueModel:
         self.jobs: list[Job] = []
         self.pauses: Pauses = {}
         self._types, self._queues, self._lease = types, queues, timedelta(seconds=lease)
-        self._looks: Counter[tuple[str, ...]] = Counter()  # by what they leave out
+        self._looks = 0
         self._claims = 0
-        self._ring_at: dict[tuple[str, ...], TenantId] = {}
+        self._ring_at: TenantId | None = None
 
     def enqueue(self, wishes: list[Wish]) -> list[tuple[int, bool]]:
         """All or none: of each the job's number, and whether it was added."""
@@ -110,9 +109,10 @@ class QueueModel:
         self.jobs += added
         return found
 
-    def claim(self, limit: int, *, idle: bool, leaving_out: tuple[str, ...] = ()) -> Found:
-        self._looks[leaving_out] += 1
-        look = self._looks[leaving_out]
+    def claim(self, limit: int, *, idle: bool, cap: int | None = None) -> Found:
+        """A cap is on the first of the types."""
+        leaving_out = self._types[:1] if cap == 0 else ()
+        self._looks += 1
         waiting = [job for job in self._waiting() if job.wish.type not in leaving_out]
         ready = sorted((job for job in waiting if job.scheduled_at <= self.now), key=lambda job: job.rank)
         suspects = [job for job in ready if job.suspect]
@@ -121,10 +121,13 @@ class QueueModel:
         due = [job for job in ready if not job.suspect]
         if not due:
             return Found([], more=False, next_due_in=self._next_due_in(leaving_out))
-        if look % 4 == 0:
-            due = _begin_with(self._next_of_ring(due, leaving_out), due)
-        elif look % 8 == 1:
+        if self._looks % 4 == 0:
+            due = _begin_with(self._next_of_ring(due), due)
+        elif self._looks % 8 == 1:
             due = _begin_with(min(due, key=lambda job: (job.scheduled_at, job.number)), due)
+        if cap is not None:
+            capped = [job for job in due if job.wish.type == self._types[0]]
+            due = [job for job in due if job not in capped[cap:]]
         return Found([self._begin(job) for job in due[:limit]], more=len(due) > limit, next_due_in=None)
 
     def _begin(self, job: Job) -> Claimed:
@@ -139,12 +142,11 @@ class QueueModel:
         self._claims += 1
         return claimed
 
-    def _next_of_ring(self, due: list[Job], leaving_out: tuple[str, ...]) -> Job:
+    def _next_of_ring(self, due: list[Job]) -> Job:
         tenants = sorted({job.wish.tenant for job in due})
-        last = self._ring_at.get(leaving_out)
-        after = [tenant for tenant in tenants if last is not None and tenant > last]
-        self._ring_at[leaving_out] = (after or tenants)[0]
-        return next(job for job in due if job.wish.tenant == self._ring_at[leaving_out])
+        after = [tenant for tenant in tenants if self._ring_at is not None and tenant > self._ring_at]
+        self._ring_at = (after or tenants)[0]
+        return next(job for job in due if job.wish.tenant == self._ring_at)
 
     def _next_due_in(self, leaving_out: tuple[str, ...]) -> float | None:
         """Even if it is a paused tenant's: that is found out when it is due."""

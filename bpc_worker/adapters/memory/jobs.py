@@ -1,7 +1,6 @@
 """The queue in memory: the same contract as PostgreSQL, without a server, for tests in milliseconds."""
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -12,11 +11,11 @@ from bpc_worker.adapters.memory import edges, json_values
 from bpc_worker.adapters.memory.heaps import rank
 from bpc_worker.adapters.memory.rows import Failure, JobEvent, Row
 from bpc_worker.adapters.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
-from bpc_worker.adapters.memory.turns import Turns
+from bpc_worker.adapters.memory.turns import Pots, Turns
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.ports import Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.ports import Caps, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
 
 _REAP_PAGE = 100
 _PLACES = (PauseKind.QUEUE, PauseKind.TYPE)
@@ -52,7 +51,7 @@ class MemoryJobStore:
         self._clock = clock or SystemClock()
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._dice = dice
-        self._turns: defaultdict[frozenset[str], Turns] = defaultdict(Turns)
+        self._turns = Turns()
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         additions = self.additions()
@@ -72,27 +71,26 @@ class MemoryJobStore:
         """For jobs that are to be queued together with something else, or not at all."""
         return Additions(self.table, self._settings, self._clock.now)
 
-    async def claim(
-        self, *, limit: int, idle: bool, fresh: bool = True, leaving_out: Collection[str] = ()
-    ) -> Look:
+    async def claim(self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None) -> Look:
         del fresh  # nothing is passed over: a look costs no round trip here
-        turns = self._turns[frozenset(leaving_out)]
         now, heaps = self._clock.now, self.table.heaps
         heaps.promote(now)
-        mine = self._mine(now, leaving_out)
+        pots = Pots(caps or {})
+        mine = self._mine(now, pots.empty)
         if idle and (suspect := self._suspect(mine)) is not None:
-            turns.claims += 1
+            self._turns.claims += 1
             return Look(claims=[self._begin(suspect, now)])
 
         def eligible(row: Row) -> bool:
             return not row.suspect and mine(row)
 
-        due = heaps.best(eligible, limit + 1)
-        first = turns.next(row for row in heaps.ready() if eligible(row))
-        if first is not None:
-            due = [first, *(row for row in due if row is not first)]
+        first = self._turns.next(row for row in heaps.ready() if eligible(row))
+        due = [first] if first is not None and pots.take(first) else []
+        due += heaps.best(
+            lambda row: row is not first and eligible(row) and pots.take(row), limit + 1 - len(due)
+        )
         if not due:
-            return Look(next_due_in=self._next_due_in(now, leaving_out))
+            return Look(next_due_in=self._next_due_in(now, pots.empty))
         return Look(claims=[self._begin(row, now) for row in due[:limit]], more=len(due) > limit)
 
     def _begin(self, row: Row, now: datetime) -> Claim:
