@@ -1,0 +1,15 @@
+"""The rows of the bench. A new one is a module with `measure`, and a line here."""
+
+from collections.abc import Callable
+from typing import Final
+
+from tests.bench.bench import Bench
+from tests.bench.results import Found
+from tests.bench.rows import drain, enqueue, idle, wake
+
+ROWS: Final[dict[str, Callable[[Bench], Found]]] = {
+    "drain": drain.measure,
+    "enqueue": enqueue.measure,
+    "wake": wake.measure,
+    "idle": idle.measure,
+}

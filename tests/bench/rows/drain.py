@@ -1,0 +1,178 @@
+"""How fast does one worker process empty a queue of jobs that do nothing?"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tests.bench.bench import Bench, module, peer, program, settle_down
+from tests.bench.results import Figure, Found, Goal, Rounds
+from tests.support.database import Database
+from tests.support.worker import until, worker
+
+JOBS, QUICK_JOBS = 20_000, 5_000
+SLOW_JOBS, QUICK_SLOW_JOBS = 2_000, 500
+LONGEST = 180.0
+RATE = "jobs/s"
+
+COUNTED = (
+    "Jobs that do nothing, queued beforehand, drained by one worker process. Counted by the database's own time"
+    " stamps in each system's own tables: from the first claim to the last end."
+)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """How to ask a system's tables whether it is done, how many were done, and in how many seconds."""
+
+    left: str
+    span: str
+
+
+OURS = Tables(
+    left="SELECT EXISTS (SELECT FROM jobs WHERE status IN ('QUEUED', 'RUNNING')) AS left",
+    span=(
+        "SELECT count(*) AS done, extract(epoch FROM max(finished_at) - min(started_at))::float AS seconds"
+        " FROM jobs WHERE status = 'SUCCEEDED'"
+    ),
+)
+PGQUEUER = Tables(
+    left="SELECT EXISTS (SELECT FROM pgqueuer) AS left",
+    span=(
+        "SELECT count(*) FILTER (WHERE status = 'successful') AS done, extract(epoch FROM"
+        " max(created) FILTER (WHERE status = 'successful')"
+        " - min(created) FILTER (WHERE status = 'picked'))::float AS seconds FROM pgqueuer_log"
+    ),
+)
+PROCRASTINATE = Tables(
+    left="SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status IN ('todo', 'doing')) AS left",
+    span=(
+        "SELECT count(*) FILTER (WHERE type = 'succeeded') AS done, extract(epoch FROM"
+        " max(at) FILTER (WHERE type = 'succeeded')"
+        " - min(at) FILTER (WHERE type = 'started'))::float AS seconds FROM procrastinate_events"
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Entrant:
+    name: str
+    settings: str
+    drain: Callable[[Bench], float]
+
+
+def fill(db: Database, count: int, job_type: str = "TEST_NOOP") -> None:
+    db.run(
+        "INSERT INTO jobs (tenant_id, type, payload) SELECT %s, %s, '{}' FROM generate_series(1, %s)",
+        [db.tenant(), job_type, count],
+    )
+
+
+def rate(db: Database, tables: Tables, count: int) -> float:
+    """Asked seldom: the question costs the server time that the worker needs."""
+    until(lambda: not db.one(tables.left)["left"], within=LONGEST, what="an empty queue", every=0.25)
+    row = db.one(tables.span)
+    assert row["done"] == count, f"{row['done']} of {count} jobs are done"
+    return count / float(str(row["seconds"]))
+
+
+def ours(concurrency: int) -> Callable[[Bench], float]:
+    def drain(bench: Bench) -> float:
+        count = bench.much(JOBS, QUICK_JOBS)
+        with bench.database() as db:
+            fill(db, count)
+            settle_down(db)
+            url = db.url_as("bpc_worker")
+            with worker(url, BPC_WORKER_CONCURRENCY=concurrency, BPC_LOG_LEVEL="info"):
+                return rate(db, OURS, count)
+
+    return drain
+
+
+def raw(batch: int) -> Callable[[Bench], float]:
+    def drain(bench: Bench) -> float:
+        count = bench.much(JOBS, QUICK_JOBS)
+        with bench.database() as db:
+            fill(db, count)
+            settle_down(db)
+            with program(module("bare_drain"), do="drain", url=db.url, batch=batch):
+                return rate(db, OURS, count)
+
+    return drain
+
+
+@contextmanager
+def filled(bench: Bench, name: str, count: int) -> Iterator[Database]:
+    with bench.database(name) as db:
+        with program(peer(name), do="fill", url=db.url, count=count) as filling:
+            filling.hear()
+        settle_down(db)
+        yield db
+
+
+def pgqueuer(kind: str, batch: int) -> Callable[[Bench], float]:
+    def drain(bench: Bench) -> float:
+        count = bench.much(JOBS, QUICK_JOBS)
+        with (
+            filled(bench, "pgqueuer", count) as db,
+            program(peer("pgqueuer"), do="work", url=db.url, kind=kind, batch=batch, marks=None),
+        ):
+            return rate(db, PGQUEUER, count)
+
+    return drain
+
+
+def procrastinate(concurrency: int, connections: int) -> Callable[[Bench], float]:
+    def drain(bench: Bench) -> float:
+        count = bench.much(SLOW_JOBS, QUICK_SLOW_JOBS)
+        asked = {"concurrency": concurrency, "connections": connections, "marks": None}
+        with (
+            filled(bench, "procrastinate", count) as db,
+            program(peer("procrastinate"), do="work", url=db.url, **asked),
+        ):
+            return rate(db, PROCRASTINATE, count)
+
+    return drain
+
+
+ENTRANTS = (
+    Entrant("ours, concurrency 100", "defaults otherwise", ours(100)),
+    Entrant("ours, concurrency 10", "defaults", ours(10)),
+    Entrant("raw limit, k = 100", "psycopg, one connection, no handlers", raw(100)),
+    Entrant("raw limit, k = 10", "psycopg, one connection, no handlers", raw(10)),
+    Entrant(
+        "pgqueuer asyncpg, batch 10",
+        "uvloop, one connection; batch 10 is its default",
+        pgqueuer("asyncpg", 10),
+    ),
+    Entrant("pgqueuer asyncpg, batch 500", "uvloop, one connection", pgqueuer("asyncpg", 500)),
+    Entrant("pgqueuer psycopg, batch 10", "uvloop, one connection", pgqueuer("psycopg", 10)),
+    Entrant("pgqueuer psycopg, batch 500", "uvloop, one connection", pgqueuer("psycopg", 500)),
+    Entrant("procrastinate, concurrency 30", "its pool of 4", procrastinate(30, 4)),
+)
+
+
+def measure(bench: Bench) -> Found:
+    rounds = Rounds()
+    for number in range(bench.rounds):
+        for entrant in ENTRANTS:
+            found = entrant.drain(bench)
+            bench.log(f"drain {number + 1}: {entrant.name}: {found:,.0f} jobs/s")
+            rounds.add(entrant.name, RATE, found, entrant.settings)
+    return Found(title="jobs that do nothing", counted=COUNTED, figures=rounds.figures(), goals=goals(rounds))
+
+
+def goals(rounds: Rounds) -> list[Goal]:
+    at_100, at_10 = rounds["ours, concurrency 100", RATE], rounds["ours, concurrency 10", RATE]
+    peers = [figure for figure in rounds.figures() if figure.name.startswith(("pgqueuer", "procrastinate"))]
+    tens = [figure for figure in peers if figure.name.endswith("batch 10")]
+    best, best_ten = (max(some, key=lambda figure: figure.median) for some in (peers, tens))
+    return [
+        _ratio(at_100, rounds["raw limit, k = 100", RATE], 0.7),
+        _ratio(at_100, best, 1.0),
+        _ratio(at_10, rounds["raw limit, k = 10", RATE], 0.7),
+        _ratio(at_10, best_ten, 1.2),
+    ]
+
+
+def _ratio(mine: Figure, theirs: Figure, at_least: float) -> Goal:
+    return Goal(name=f"{mine.name} : {theirs.name}", value=mine.over(theirs), at_least=at_least)

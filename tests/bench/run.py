@@ -1,0 +1,64 @@
+"""Us beside our peers, on one PostgreSQL, in one run: `python -m tests.bench.run [--only drain,wake] [--quick]`."""
+
+import argparse
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+from tests.bench import bench, report
+from tests.bench.bench import ROOT, Bench
+from tests.bench.results import Found
+from tests.bench.rows import ROWS
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(ROWS), help=f"rows, of {', '.join(ROWS)}")
+    parser.add_argument("--rounds", type=int, help="default 3, with --quick 1")
+    parser.add_argument("--quick", action="store_true", help="less of everything, in two minutes")
+    parser.add_argument("--json", type=Path, default=ROOT / "out" / "bench.json", help="where the figures go")
+    parser.add_argument("--docs", type=Path, help="a page that gets the table between its two marks")
+    given = parser.parse_args()
+    given.only = given.only.split(",")
+    unknown = [name for name in given.only if name not in ROWS]
+    if unknown:
+        parser.error(f"there is no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    given.rounds = given.rounds or (1 if given.quick else 3)
+    return given
+
+
+def facts(running: Bench) -> dict[str, str]:
+    """What the figures depend on."""
+    names = ("server_version", "fsync", "synchronous_commit", "shared_buffers", "max_connections")
+    with running.database() as db:
+        settings = {name: str(db.one(f"SHOW {name}")[name]) for name in names}
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "kind": f"{'quick' if running.quick else 'full'}, {running.rounds} interleaved rounds",
+        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}, client and server on the same",
+        "load before the start": f"{os.getloadavg()[0]:.2f}",
+        "PostgreSQL": ", ".join(f"{name} {value}" for name, value in settings.items()),
+    }
+
+
+def main() -> int:
+    given = arguments()
+    rows: dict[str, Found] = {}
+    with bench.opened(rounds=given.rounds, quick=given.quick) as running:
+        known = facts(running)
+        for name in given.only:
+            began = time.monotonic()
+            rows[name] = ROWS[name](running)
+            running.log(f"{name}: {time.monotonic() - began:.0f} s")
+    text = report.markdown(rows, known)
+    print(f"{text}\n{report.summary(rows)}")
+    report.write_json(given.json, rows, known)
+    if given.docs is not None:
+        report.write_docs(given.docs, text)
+    return 0 if all(goal.met for found in rows.values() for goal in found.goals) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
