@@ -1,13 +1,12 @@
-"""The raw limit of our own table: one connection, one statement that ends the last batch and takes the next."""
+"""The raw limit of our table: one connection, one statement that ends the last batch and takes the next."""
 
 import time
-from uuid import UUID
 
 import psycopg
 
 from tests.bench.peers.wire import asked, say
 
-# Both halves in one statement are the cheapest loop there is. Columns, index and fence are those of the worker.
+# Both halves in one statement: the cheapest loop there is. Columns, index and fence are the worker's.
 STEP = """
 WITH settled AS (
   UPDATE jobs
@@ -31,23 +30,22 @@ RETURNING job_id, lease_token, payload::text
 
 
 def drain(url: str, batch: int) -> None:
-    job_ids: list[UUID] = []
-    tokens: list[UUID] = []
+    held: list[tuple[object, ...]] = []
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET enable_seqscan = off")  # as the worker has it
         say(ready=True)
         while True:
             result = f'{{"started_ns": {time.monotonic_ns()}}}'
             params = {
-                "job_ids": job_ids,
-                "tokens": tokens,
-                "results": [result] * len(job_ids),
+                "job_ids": [row[0] for row in held],
+                "tokens": [row[1] for row in held],
+                "results": [result] * len(held),
                 "batch": batch,
             }
             rows = connection.execute(STEP, params, prepare=True).fetchall()
-            if not rows and not job_ids:
+            if not rows and not held:
                 return
-            job_ids, tokens = [row[0] for row in rows], [row[1] for row in rows]
+            held = rows
 
 
 if __name__ == "__main__":

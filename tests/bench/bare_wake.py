@@ -1,4 +1,4 @@
-"""The least that waking up costs: INSERT, a bell (NOTIFY or AMQP), one claim. No leases to renew, no guards."""
+"""The least that waking up costs: INSERT, a bell (NOTIFY or AMQP), one claim. No leases, no guards."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Our own producer as a program that talks like the peers': PostgresJobs, and the trigger our API publishes."""
+"""Our own producer, talking like the peers': PostgresJobs, and the trigger that our API publishes."""
 
 import asyncio
 import time
@@ -8,7 +8,8 @@ from uuid import UUID
 
 from bpc_worker.adapters.amqp_connection import Broker
 from bpc_worker.adapters.amqp_publisher import Publisher
-from bpc_worker.adapters.postgres.jobs import PostgresJobs, QueueSettings
+from bpc_worker.adapters.postgres.job_rows import QueueSettings
+from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.jobs.model import NewJob, TenantId
 from tests.bench.peers.wire import asked, batches, produce, say
@@ -24,7 +25,7 @@ def store(url: str, types: tuple[str, ...] = ("TEST_NOOP",)) -> PostgresJobs:
 
 
 async def enqueue(url: str, tenant: str, how: str, count: int) -> None:
-    """`single` and `bulk` by one store; `concurrent`: ten tasks that share one; `ten stores`: one for each."""
+    """`single` and `bulk`: one store. `concurrent`: ten tasks share one; `ten stores`: one for each."""
     tenant_id = TenantId(UUID(tenant))
     tasks = 1 if how in {"single", "bulk"} else CONCURRENT
     made = [store(url) for _ in range(CONCURRENT)] if how == "ten stores" else [store(url)] * tasks

@@ -18,7 +18,7 @@ def number(value: float) -> str:
 
 def _spread(figure: Figure) -> str:
     low, high = figure.spread
-    return f"{number(low)} – {number(high)}" if len(figure.values) > 1 else ""
+    return f"{number(low)} to {number(high)}" if len(figure.values) > 1 else ""
 
 
 def _figures(found: Found) -> list[Sequence[str]]:

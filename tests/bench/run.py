@@ -1,4 +1,4 @@
-"""Us beside our peers, on one PostgreSQL, in one run: `python -m tests.bench.run [--only drain,wake] [--quick]`."""
+"""Us beside our peers, on one PostgreSQL, in one run: `python -m tests.bench.run --help`."""
 
 import argparse
 import os
@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tests.bench import bench, report
 from tests.bench.bench import ROOT, Bench
-from tests.bench.results import Found
 from tests.bench.rows import ROWS
 
 
@@ -29,6 +28,10 @@ def arguments() -> argparse.Namespace:
     return given
 
 
+def calm() -> bool:
+    return os.getloadavg()[0] < (os.cpu_count() or 1) / 4
+
+
 def facts(running: Bench) -> dict[str, str]:
     """What the figures depend on."""
     names = ("server_version", "fsync", "synchronous_commit", "shared_buffers", "max_connections")
@@ -37,15 +40,15 @@ def facts(running: Bench) -> dict[str, str]:
     return {
         "date": time.strftime("%Y-%m-%d"),
         "kind": f"{'quick' if running.quick else 'full'}, {running.rounds} interleaved rounds",
-        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}, client and server on the same",
-        "load before the start": f"{os.getloadavg()[0]:.2f}",
+        "machine": f"{os.cpu_count()} cores for clients and servers; Python {platform.python_version()}",
+        "load before the start": f"{os.getloadavg()[0]:.2f}" + ("" if calm() else ", busy: read ratios only"),
         "PostgreSQL": ", ".join(f"{name} {value}" for name, value in settings.items()),
     }
 
 
 def main() -> int:
     given = arguments()
-    rows: dict[str, Found] = {}
+    rows = {}
     with bench.opened(rounds=given.rounds, quick=given.quick) as running:
         known = facts(running)
         for name in given.only:

@@ -1,8 +1,8 @@
-"""pgqueuer as its documentation runs it: its own schema, uvloop, one asyncpg pool or one psycopg connection."""
+"""pgqueuer as its documentation runs it: its own schema, uvloop, asyncpg or psycopg."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import asyncpg
@@ -89,7 +89,13 @@ async def producer(url: str, kind: str) -> None:
         await produce(lambda number: queries.enqueue(ENTRYPOINT, str(number).encode(), 0))
 
 
-WAYS = {"install": install, "fill": fill, "work": work, "enqueue": enqueue, "produce": producer}
+WAYS: dict[str, Callable[..., Coroutine[object, object, None]]] = {
+    "install": install,
+    "fill": fill,
+    "work": work,
+    "enqueue": enqueue,
+    "produce": producer,
+}
 
 if __name__ == "__main__":
     wanted = asked()

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable, Coroutine
 
 from procrastinate import App, PsycopgConnector
 from wire import Marks, asked, batches, produce, say
@@ -72,7 +73,13 @@ async def producer(url: str) -> None:
         await produce(lambda number: defer(number=number))
 
 
-WAYS = {"install": install, "fill": fill, "work": work, "enqueue": enqueue, "produce": producer}
+WAYS: dict[str, Callable[..., Coroutine[object, object, None]]] = {
+    "install": install,
+    "fill": fill,
+    "work": work,
+    "enqueue": enqueue,
+    "produce": producer,
+}
 
 
 def main() -> None:

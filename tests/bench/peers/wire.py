@@ -35,7 +35,7 @@ class Marks:
 
 
 async def produce(enqueue: Callable[[int], Awaitable[object]]) -> None:
-    """One job for every number that comes on stdin; the answer says when the call began and when it was back."""
+    """One job for every number on stdin; the answer says when the call began and when it was back."""
     say(ready=True)
     while line := await asyncio.to_thread(sys.stdin.readline):  # the loop goes on meanwhile
         number = int(line)

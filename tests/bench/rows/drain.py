@@ -15,8 +15,8 @@ LONGEST = 180.0
 RATE = "jobs/s"
 
 COUNTED = (
-    "Jobs that do nothing, queued beforehand, drained by one worker process. Counted by the database's own time"
-    " stamps in each system's own tables: from the first claim to the last end."
+    "Jobs that do nothing, queued beforehand, drained by one worker process. Counted by the database's"
+    " own time stamps in each system's own tables: from the first claim to the last end."
 )
 
 

@@ -11,8 +11,8 @@ RATE: Final = "jobs/s"
 COUNTS: Final = {"single": (2_000, 500), "concurrent": (4_000, 1_000), "bulk": (30_000, 5_000)}
 WHAT: Final = {"single": "one at a time", "concurrent": "10 concurrent", "bulk": "by the 1,000"}
 COUNTED: Final = (
-    "Durable jobs per second of one producer process, every call answered before the next of the same task."
-    " Where a system wakes its workers when it queues, that is part of it."
+    "Durable jobs per second of one producer process, every call answered before the next of the same"
+    " task. Where a system wakes its workers when it queues, that is part of it."
 )
 
 

@@ -17,9 +17,9 @@ SEPARATOR: Final = "~"
 LOGGING: Final = {"log_statement": "all", "log_line_prefix": f"{SEPARATOR}%d{SEPARATOR}"}
 OURS: Final = "ours"
 COUNTED: Final = (
-    "Workers with an empty queue at their default intervals, all at once, on a server that logs every statement."
-    " Statements: lines of that log, BEGIN and COMMIT included. CPU: all threads of the process, as a share of one"
-    " core. RSS: of the process itself."
+    "Workers with an empty queue at their default intervals, all at once, on a server that logs every"
+    " statement. Statements: lines of that log, BEGIN and COMMIT included. CPU: all threads of the"
+    " process, as a share of one core. RSS: of the process itself."
 )
 
 
@@ -34,7 +34,7 @@ def statements(db: Database) -> int:
 @contextmanager
 def everybody(bench: Bench) -> Iterator[dict[str, tuple[Database, int]]]:
     """All workers, each with its database and process."""
-    peers = {
+    peers: dict[str, tuple[str, dict[str, object]]] = {
         "pgqueuer asyncpg": ("pgqueuer", {"kind": "asyncpg", "batch": 10}),
         "pgqueuer psycopg": ("pgqueuer", {"kind": "psycopg", "batch": 10}),
         "procrastinate": ("procrastinate", {"concurrency": 10, "connections": 4}),
