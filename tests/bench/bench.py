@@ -25,6 +25,7 @@ PEERS: Final = Path(__file__).parent / "peers"
 PEERS_PYTHON: Final = ROOT / ".venv-bench" / "bin" / "python"
 # What initdb would have written: our own server starts smaller.
 DEFAULTS: Final = {"shared_buffers": "128MB", "max_connections": "100"}
+LOG_PREFIX: Final = "~%d~"  # the database, for whoever counts statements
 OURS: Final = "ours"
 _SESSIONS: Final = "SELECT FROM pg_stat_activity WHERE datname = %s"
 
@@ -167,5 +168,5 @@ def settle_down(db: Database) -> None:
 @contextmanager
 def opened(*, rounds: int, quick: bool) -> Iterator[Bench]:
     with ExitStack() as stack:
-        server = stack.enter_context(postgres(DEFAULTS))
+        server = stack.enter_context(postgres({**DEFAULTS, "log_line_prefix": LOG_PREFIX}))
         yield Bench(server, stack, rounds=rounds, quick=quick)

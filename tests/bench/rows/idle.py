@@ -5,55 +5,55 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from tests.bench.bench import DEFAULTS, Bench, fresh_database, make_template, peer, program
+from tests.bench.bench import LOG_PREFIX, Bench, peer, program
 from tests.bench.procs import exact_seconds, rss_mb
 from tests.bench.results import Found, Goal, Rounds
-from tests.support.database import Database, postgres
+from tests.support.database import Database
 from tests.support.worker import worker
 
 SECONDS, QUICK_SECONDS = 30, 10
 SETTLED: Final = 3.0  # seconds until everybody has started and connected
-SEPARATOR: Final = "~"
-LOGGING: Final = {"log_statement": "all", "log_line_prefix": f"{SEPARATOR}%d{SEPARATOR}"}
 OURS: Final = "ours"
+PEERS: Final[dict[str, tuple[str, dict[str, object]]]] = {
+    "pgqueuer asyncpg": ("pgqueuer", {"kind": "asyncpg", "batch": 10}),
+    "pgqueuer psycopg": ("pgqueuer", {"kind": "psycopg", "batch": 10}),
+    "procrastinate": ("procrastinate", {"concurrency": 10, "connections": 4}),
+}
 COUNTED: Final = (
-    "Workers with an empty queue at their default intervals, all at once, on a server that logs every"
+    "Workers with an empty queue at their default intervals, all at once, each on a database that logs every"
     " statement. Statements: lines of that log, BEGIN and COMMIT included. CPU: all threads of the"
     " process, as a share of one core. RSS: of the process itself."
 )
 
 
 def statements(db: Database) -> int:
-    """How many this database has been sent so far."""
+    """How many this database has been sent since it began to log them."""
     name = db.url.rpartition("/")[2]
-    kinds = tuple(f"{SEPARATOR}{name}{SEPARATOR}LOG:  {kind}" for kind in ("statement:", "execute "))
+    kinds = tuple(f"{LOG_PREFIX.replace('%d', name)}LOG:  {kind}" for kind in ("statement:", "execute "))
     with db.server.log_file.open(errors="replace") as log:
         return sum(line.startswith(kinds) for line in log)
+
+
+def logging(db: Database) -> Database:
+    db.run(f"ALTER DATABASE {db.url.rpartition('/')[2]} SET log_statement = 'all'")
+    return db
 
 
 @contextmanager
 def everybody(bench: Bench) -> Iterator[dict[str, tuple[Database, int]]]:
     """All workers, each with its database and process."""
-    peers: dict[str, tuple[str, dict[str, object]]] = {
-        "pgqueuer asyncpg": ("pgqueuer", {"kind": "asyncpg", "batch": 10}),
-        "pgqueuer psycopg": ("pgqueuer", {"kind": "psycopg", "batch": 10}),
-        "procrastinate": ("procrastinate", {"concurrency": 10, "connections": 4}),
-    }
+    found: dict[str, tuple[Database, int]] = {}
     with ExitStack() as stack:
-        server = stack.enter_context(postgres(DEFAULTS | LOGGING))
-        for template in (OURS, "pgqueuer", "procrastinate"):
-            make_template(server, template)
-        found: dict[str, tuple[Database, int]] = {}
-        for at, (name, (which, settings)) in enumerate(peers.items()):
-            db = stack.enter_context(fresh_database(server, f"idle_{at}", which))
-            running = stack.enter_context(program(peer(which), do="work", url=db.url, marks=None, **settings))
+        for name, (which, settings) in PEERS.items():
+            db = logging(stack.enter_context(bench.database(which)))
+            asked = {"url": db.url, "marks": None, **settings}
+            running = stack.enter_context(program(peer(which), do="work", **asked))
             running.hear()
             found[name] = (db, running.pid)
-        db = stack.enter_context(fresh_database(server, "idle_ours", OURS))
+        db = logging(stack.enter_context(bench.database()))
         ours = stack.enter_context(worker(db.url_as("bpc_worker"), BPC_LOG_LEVEL="info"))
         ours.wait_ready()
         found[OURS] = (db, ours.pid)
-        bench.log("idle: everybody has started")
         yield found
 
 

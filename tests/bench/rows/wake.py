@@ -17,6 +17,7 @@ SLOW, QUICK_SLOW = 20, 4
 BLOCK: Final = 50
 WARM_UP: Final = 20
 PAUSE: Final = (0.008, 0.020)  # seconds; longer than our publisher's pause between two triggers
+ANY_TIME: Final = (0.0, 1.0)  # of the second between two polls
 LONGEST: Final = 30.0
 COUNTED: Final = (
     "Milliseconds from before the call that queues one job to the first line of its handler in the"
@@ -32,9 +33,9 @@ class Racer:
     heard: Heard
     samples: list[float] = field(default_factory=list)
 
-    def run(self, count: int) -> None:
+    def run(self, count: int, pause: tuple[float, float] = PAUSE) -> None:
         for number in range(count):
-            time.sleep(random.uniform(*PAUSE))
+            time.sleep(random.uniform(*pause))
             self.producer.tell(number)
             sent = self.producer.hear()
             heard, began_ns = self.heard.next(within=LONGEST)
@@ -122,7 +123,7 @@ def measure(bench: Bench) -> Found:
     figures = [each for name in samples for each in (halves[name], tails[name])]
     for name, start in FEW.items():
         with start(bench) as racer:
-            racer.run(bench.much(SLOW, QUICK_SLOW))
+            racer.run(bench.much(SLOW, QUICK_SLOW), ANY_TIME)
             figures.append(figure(f"{name}, p50", racer.samples, p50, 1))
             bench.log(f"wake: {figures[-1].name}: {figures[-1].median:.0f} ms")
     return Found(title="waking up", counted=COUNTED, figures=figures, goals=goals(halves, tails))
