@@ -9,7 +9,7 @@ from tests.bench.results import Figure, Found, Goal, Rounds
 from tests.support.database import Database
 from tests.support.worker import until, worker
 
-JOBS, QUICK_JOBS = 20_000, 5_000
+JOBS, QUICK_JOBS = 20_000, 4_000
 SLOW_JOBS, QUICK_SLOW_JOBS = 2_000, 500
 LONGEST = 180.0
 RATE = "jobs/s"

@@ -12,7 +12,7 @@ from tests.support.database import Database
 from tests.support.worker import worker
 
 SECONDS, QUICK_SECONDS = 30, 10
-SETTLED: Final = 3.0  # seconds until everybody has started and connected
+SETTLED: Final = 2.0  # seconds until everybody has started and connected
 OURS: Final = "ours"
 PEERS: Final[dict[str, tuple[str, dict[str, object]]]] = {
     "pgqueuer asyncpg": ("pgqueuer", {"kind": "asyncpg", "batch": 10}),

@@ -9,7 +9,7 @@ from tests.bench.bench_passports import GOAL_RATIO, WARM_UP, floor, folders, our
 from tests.bench.results import Found, Goal, Rounds
 from tests.support.pipeline import pipeline
 
-PASSPORTS, QUICK_PASSPORTS = 100, 20
+PASSPORTS, QUICK_PASSPORTS = 100, 15
 RATE: Final = "passports/s"
 COUNTED: Final = (
     "Passports of three documents each, from the moment their builds are due to the last code drawn, by"
