@@ -1,5 +1,6 @@
 """The raw limit of our table: one connection, one statement that ends the last batch and takes the next."""
 
+import sys
 import time
 
 import psycopg
@@ -44,6 +45,7 @@ def drain(url: str, batch: int) -> None:
             }
             rows = connection.execute(STEP, params, prepare=True).fetchall()
             if not rows and not held:
+                sys.stdin.readline()  # stay until somebody has read what this took
                 return
             held = rows
 

@@ -43,7 +43,8 @@ def facts(running: Bench) -> dict[str, str]:
         "date": time.strftime("%Y-%m-%d"),
         "kind": f"{'quick' if running.quick else 'full'}, {running.rounds} interleaved rounds",
         "machine": f"{os.cpu_count()} cores for clients and servers; Python {platform.python_version()}",
-        "load before the start": f"{os.getloadavg()[0]:.2f}" + ("" if calm() else ", busy: read ratios only"),
+        "load before the start": f"{os.getloadavg()[0]:.2f}"
+        + ("" if calm() else ": busy, so run it again when it is calm"),
         "PostgreSQL": ", ".join(f"{name} {value}" for name, value in settings.items()),
     }
 

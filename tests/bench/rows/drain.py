@@ -1,10 +1,10 @@
 """How fast does one worker process empty a queue of jobs that do nothing?"""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.bench.bench import Bench, module, peer, program, settle_down
+from tests.bench.procs import exact_seconds, family_seconds
 from tests.bench.results import Figure, Found, Goal, Rounds
 from tests.support.database import Database
 from tests.support.worker import until, worker
@@ -16,7 +16,8 @@ RATE = "jobs/s"
 
 COUNTED = (
     "Jobs that do nothing, queued beforehand, drained by one worker process. Counted by the database's"
-    " own time stamps in each system's own tables: from the first claim to the last end."
+    " own time stamps in each system's own tables: from the first claim to the last end. CPU: what /proc"
+    " says of the worker's process and of all the server's, from the moment before the worker begins."
 )
 
 
@@ -54,10 +55,22 @@ PROCRASTINATE = Tables(
 
 
 @dataclass(frozen=True)
+class Drained:
+    """Jobs per second, and microseconds of CPU per job in the worker and in the server."""
+
+    rate: float
+    worker: float
+    server: float
+
+
+Drain = Callable[[Bench], Drained]
+
+
+@dataclass(frozen=True)
 class Entrant:
     name: str
     settings: str
-    drain: Callable[[Bench], float]
+    drain: Drain
 
 
 def fill(db: Database, count: int, job_type: str = "TEST_NOOP") -> None:
@@ -67,71 +80,68 @@ def fill(db: Database, count: int, job_type: str = "TEST_NOOP") -> None:
     )
 
 
-def rate(db: Database, tables: Tables, count: int) -> float:
-    """Asked seldom: the question costs the server time that the worker needs."""
+def watched(db: Database, tables: Tables, count: int, pid: int) -> Drained:
+    """From when the worker is about to begin. Asked seldom: a question costs time that the worker needs."""
+    server = db.server.postmaster_pid()
+    assert server is not None
+    worker_before, server_before = exact_seconds(pid), family_seconds(server)
     until(lambda: not db.one(tables.left)["left"], within=LONGEST, what="an empty queue", every=0.25)
+    worker_used, server_used = exact_seconds(pid) - worker_before, family_seconds(server) - server_before
     row = db.one(tables.span)
     assert row["done"] == count, f"{row['done']} of {count} jobs are done"
-    return count / float(str(row["seconds"]))
+    return Drained(count / float(str(row["seconds"])), 1e6 * worker_used / count, 1e6 * server_used / count)
 
 
-def ours(concurrency: int) -> Callable[[Bench], float]:
-    def drain(bench: Bench) -> float:
+def ours(concurrency: int) -> Drain:
+    def drain(bench: Bench) -> Drained:
         count = bench.much(JOBS, QUICK_JOBS)
         with bench.database() as db:
             fill(db, count)
             settle_down(db)
             url = db.url_as("bpc_worker")
-            with worker(url, BPC_WORKER_CONCURRENCY=concurrency, BPC_LOG_LEVEL="info"):
-                return rate(db, OURS, count)
+            with worker(url, BPC_WORKER_CONCURRENCY=concurrency, BPC_LOG_LEVEL="info") as running:
+                until(lambda: running.said("started"), within=30, what="started")
+                return watched(db, OURS, count, running.pid)
 
     return drain
 
 
-def raw(batch: int) -> Callable[[Bench], float]:
-    def drain(bench: Bench) -> float:
+def raw(batch: int) -> Drain:
+    def drain(bench: Bench) -> Drained:
         count = bench.much(JOBS, QUICK_JOBS)
         with bench.database() as db:
             fill(db, count)
             settle_down(db)
-            with program(module("bare_drain"), do="drain", url=db.url, batch=batch):
-                return rate(db, OURS, count)
+            with program(module("bare_drain"), do="drain", url=db.url, batch=batch) as running:
+                running.hear()
+                found = watched(db, OURS, count, running.pid)
+                running.tell("enough")
+                return found
 
     return drain
 
 
-@contextmanager
-def filled(bench: Bench, name: str, count: int) -> Iterator[Database]:
-    with bench.database(name) as db:
-        with program(peer(name), do="fill", url=db.url, count=count) as filling:
-            filling.hear()
-        settle_down(db)
-        yield db
-
-
-def pgqueuer(kind: str, batch: int) -> Callable[[Bench], float]:
-    def drain(bench: Bench) -> float:
-        count = bench.much(JOBS, QUICK_JOBS)
-        with (
-            filled(bench, "pgqueuer", count) as db,
-            program(peer("pgqueuer"), do="work", url=db.url, kind=kind, batch=batch, marks=None),
-        ):
-            return rate(db, PGQUEUER, count)
+def of_peer(name: str, tables: Tables, counts: tuple[int, int], **asked: object) -> Drain:
+    def drain(bench: Bench) -> Drained:
+        count = bench.much(*counts)
+        with bench.database(name) as db:
+            with program(peer(name), do="fill", url=db.url, count=count) as filling:
+                filling.hear()
+            settle_down(db)
+            with program(peer(name), do="work", url=db.url, marks=None, **asked) as running:
+                running.hear()
+                return watched(db, tables, count, running.pid)
 
     return drain
 
 
-def procrastinate(concurrency: int, connections: int) -> Callable[[Bench], float]:
-    def drain(bench: Bench) -> float:
-        count = bench.much(SLOW_JOBS, QUICK_SLOW_JOBS)
-        asked = {"concurrency": concurrency, "connections": connections, "marks": None}
-        with (
-            filled(bench, "procrastinate", count) as db,
-            program(peer("procrastinate"), do="work", url=db.url, **asked),
-        ):
-            return rate(db, PROCRASTINATE, count)
+def pgqueuer(kind: str, batch: int) -> Drain:
+    return of_peer("pgqueuer", PGQUEUER, (JOBS, QUICK_JOBS), kind=kind, batch=batch)
 
-    return drain
+
+def procrastinate(concurrency: int, connections: int) -> Drain:
+    asked = {"concurrency": concurrency, "connections": connections}
+    return of_peer("procrastinate", PROCRASTINATE, (SLOW_JOBS, QUICK_SLOW_JOBS), **asked)
 
 
 ENTRANTS = (
@@ -156,14 +166,21 @@ def measure(bench: Bench) -> Found:
     for number in range(bench.rounds):
         for entrant in ENTRANTS:
             found = entrant.drain(bench)
-            bench.log(f"drain {number + 1}: {entrant.name}: {found:,.0f} jobs/s")
-            rounds.add(entrant.name, RATE, found, entrant.settings)
+            cpu = f"CPU {found.worker:.0f} + {found.server:.0f} µs/job"
+            bench.log(f"drain {number + 1}: {entrant.name}: {found.rate:,.0f} jobs/s, {cpu}")
+            rounds.add(entrant.name, RATE, found.rate, entrant.settings)
+            rounds.add(f"{entrant.name}: CPU of the worker", "µs/job", found.worker)
+            rounds.add(f"{entrant.name}: CPU of the server", "µs/job", found.server)
     return Found(title="jobs that do nothing", counted=COUNTED, figures=rounds.figures(), goals=goals(rounds))
 
 
 def goals(rounds: Rounds) -> list[Goal]:
     at_100, at_10 = rounds["ours, concurrency 100", RATE], rounds["ours, concurrency 10", RATE]
-    peers = [figure for figure in rounds.figures() if figure.name.startswith(("pgqueuer", "procrastinate"))]
+    peers = [
+        figure
+        for figure in rounds.figures()
+        if figure.unit == RATE and figure.name.startswith(("pgqueuer", "procrastinate"))
+    ]
     tens = [figure for figure in peers if figure.name.endswith("batch 10")]
     best, best_ten = (max(some, key=lambda figure: figure.median) for some in (peers, tens))
     return [
