@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.bench.bench import Bench, module, peer, program, settle_down
-from tests.bench.procs import exact_seconds, family_seconds
+from tests.bench.bench_cpu import processor_seconds
+from tests.bench.procs import exact_seconds
 from tests.bench.results import Figure, Found, Goal, Rounds
 from tests.support.database import Database
 from tests.support.worker import until, worker
@@ -84,9 +85,9 @@ def watched(db: Database, tables: Tables, count: int, pid: int) -> Drained:
     """From when the worker is about to begin. Asked seldom: a question costs time that the worker needs."""
     server = db.server.postmaster_pid()
     assert server is not None
-    worker_before, server_before = exact_seconds(pid), family_seconds(server)
+    worker_before, server_before = exact_seconds(pid), processor_seconds(server)
     until(lambda: not db.one(tables.left)["left"], within=LONGEST, what="an empty queue", every=0.25)
-    worker_used, server_used = exact_seconds(pid) - worker_before, family_seconds(server) - server_before
+    worker_used, server_used = exact_seconds(pid) - worker_before, processor_seconds(server) - server_before
     row = db.one(tables.span)
     assert row["done"] == count, f"{row['done']} of {count} jobs are done"
     return Drained(count / float(str(row["seconds"])), 1e6 * worker_used / count, 1e6 * server_used / count)
