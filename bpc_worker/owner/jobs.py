@@ -95,5 +95,5 @@ def how_it_stands(state: JobState) -> list[str]:
         case Status.CANCELLED:
             return [f"{name} was cancelled; queue it again if that was a mistake"]
         case Status.FAILED | Status.DEAD_LETTER:
-            mend = "mend the cause, then retry it: psql -v job=… -f sql/dlq/retry.sql, or queue it anew"
+            mend = f"mend the cause, then retry it: bpc-worker jobs retry {state.job_id}"
             return [f"{name} is {state.status}{error}", mend]
