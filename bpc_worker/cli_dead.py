@@ -42,7 +42,7 @@ def dead() -> None:
 def dead_list(
     *, limit: int, only_counted: bool, as_json: bool, config_path: str | None, **filters: object
 ) -> None:
-    r"""List dead letters, the oldest first.
+    r"""List dead letters, the newest first.
 
     \b
     Example: bpc-worker dead list --type RUN_COMMAND --code COMMAND_FAILED --newer 1d
@@ -181,6 +181,8 @@ def dead_export(*, out: Path | None, config_path: str | None, **filters: object)
     try:
         written = as_operator(config_path, write)
     except OSError as error:
+        if out is None:
+            raise  # whoever reads us has gone
         fail(EXIT_FAILED, f"--out {out}: {error.strerror}", "name a file in a folder that you may write to")
     tell(f"{counted(written, 'dead letter')} written")
 

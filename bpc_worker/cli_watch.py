@@ -1,6 +1,5 @@
 """The commands that watch the whole queue: stats, top, tail."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +9,8 @@ from bpc_worker.cli_parts import Command, printable
 from bpc_worker.cli_session import config_option, json_option, plain
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from collections.abc import Sequence
+
     from bpc_worker.operator.session import Operator
     from bpc_worker.operator.watch import Picture, TailEvent
 

@@ -55,5 +55,5 @@ async def _act(operator: Operator, name: str, job_id: UUID, **params: object) ->
             raise no_job(job_id) from error
         if state == _CHECK_VIOLATION:  # it is in no state for that
             said = error.message.removesuffix(f" (SQLSTATE {_CHECK_VIOLATION})")
-            raise Permanent(Code.FORBIDDEN, f"{said}; see `bpc-worker jobs explain {job_id}`") from error
+            raise Permanent(Code.FORBIDDEN, f"{said}; see `bpc-worker jobs show {job_id}`") from error
         raise

@@ -65,7 +65,7 @@ async def count(operator: Operator, choice: Choice) -> list[Kind]:
 
 
 def lines(operator: Operator, choice: Choice, *, limit: int) -> AsyncIterator[JobLine]:
-    """The oldest first."""
+    """The newest first."""
     return _pages(operator, "dead_list", choice, JobLine, limit)
 
 

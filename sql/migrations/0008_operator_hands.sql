@@ -127,6 +127,57 @@ BEGIN
 END
 $$;
 
+-- All of them, page by page, each committed, for psql: CALL it outside a transaction. What dies again meanwhile is
+-- left alone; stopped and called again, it goes on with the rest.
+CREATE PROCEDURE bpc_all_dead(
+  act text, of_type text DEFAULT NULL, with_code text DEFAULT NULL, of_tenant uuid DEFAULT NULL,
+  died_since timestamptz DEFAULT NULL, died_before timestamptz DEFAULT NULL, failed_too boolean DEFAULT false,
+  page integer DEFAULT 500, INOUT touched integer DEFAULT 0
+)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+  began timestamptz := clock_timestamp();
+  moved integer;
+BEGIN
+  IF num_nonnulls(of_type, with_code, of_tenant, died_since, died_before) > 0 THEN
+    died_before := least(died_before, began);  -- and if not: the functions ask which ones
+  END IF;
+  touched := 0;
+  LOOP
+    IF act = 'retry' THEN
+      moved := bpc_retry_jobs(of_type, with_code, page, of_tenant, died_since, died_before, failed_too);
+    ELSIF act = 'discard' THEN
+      moved := bpc_discard_jobs(of_type, with_code, page, of_tenant, died_since, died_before, failed_too);
+    ELSE
+      RAISE EXCEPTION 'act is %, and may be retry or discard', act USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    EXIT WHEN moved = 0;
+    COMMIT;
+    touched := touched + moved;
+    RAISE NOTICE '% done', touched;
+  END LOOP;
+END
+$$;
+
+-- A tenant by id or name, for scripts: an unknown one must not become "any".
+CREATE FUNCTION bpc_find_tenant(wanted text) RETURNS uuid
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+  found_id uuid;
+BEGIN
+  IF coalesce(wanted, '') = '' THEN
+    RETURN NULL;
+  END IF;
+  SELECT tenant_id INTO found_id FROM tenants WHERE tenant_id::text = lower(wanted) OR name = wanted;
+  IF found_id IS NULL THEN
+    RAISE EXCEPTION 'no tenant %', wanted USING ERRCODE = 'no_data_found';
+  END IF;
+  RETURN found_id;
+END
+$$;
+
 -- Mend the payload of a dead letter or failure at `path` and retry it. The payload as it was goes into job_events.
 -- Nothing else of the request changes; its spec_hash was that of the old payload and is made anew by the worker.
 CREATE FUNCTION bpc_patch_and_retry(wanted uuid, path text[], value jsonb) RETURNS void
@@ -186,9 +237,11 @@ BEGIN
 END
 $$;
 
-REVOKE EXECUTE ON FUNCTION bpc_dead_letters, bpc_retry_jobs, bpc_discard_jobs, bpc_patch_and_retry, bpc_replay_job
-  FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION bpc_dead_letters TO bpc_operator, bpc_reader, bpc_app;
+REVOKE EXECUTE ON FUNCTION bpc_dead_letters, bpc_retry_jobs, bpc_discard_jobs, bpc_patch_and_retry, bpc_replay_job,
+  bpc_find_tenant FROM PUBLIC;
+REVOKE EXECUTE ON PROCEDURE bpc_all_dead FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION bpc_dead_letters, bpc_find_tenant TO bpc_operator, bpc_reader, bpc_app;
+GRANT EXECUTE ON PROCEDURE bpc_all_dead TO bpc_operator;
 GRANT EXECUTE ON FUNCTION bpc_retry_jobs TO bpc_operator, bpc_app;
 GRANT EXECUTE ON FUNCTION bpc_discard_jobs, bpc_patch_and_retry, bpc_replay_job TO bpc_operator;
 
