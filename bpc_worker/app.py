@@ -17,6 +17,7 @@ from bpc_worker.adapters.postgres.bell import BellListener, Ringer
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.adapters.postgres.roster import Roster
 from bpc_worker.adapters.postgres.schema import applied_migrations
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
 from bpc_worker.config import Settings
@@ -88,6 +89,9 @@ def backoff(settings: Settings) -> Backoff:
     return Backoff(base=settings.jobs.backoff_base, cap=settings.jobs.backoff_max)
 
 
+_PASSES_PER_SIGN = 4  # of the reaper: a sign of life a minute, by default
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What this process is for."""
@@ -157,6 +161,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((runner.watch_time_outs,) if runner is not None else ()),
             *((reaper.run,) if plan.reaps else ()),
+            _roster(settings, registry, url, plan).run,
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
         ),
@@ -172,6 +177,12 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
     )
     return await _with_probes(settings, plan, probes, engine, store)
+
+
+def _roster(settings: Settings, registry: Registry, url: str, plan: Plan) -> Roster:
+    queue, slots = queue_settings(settings, registry), settings.worker.concurrency if plan.works else 0
+    every = settings.reaper.interval_seconds * _PASSES_PER_SIGN
+    return Roster(dsn(settings, url, engine=True), queue, slots=slots, every=every, spread=ids.spread)
 
 
 async def _with_probes(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from bpc_worker.adapters.postgres.jobs import as_uuid
+from bpc_worker.adapters.postgres.job_rows import as_uuid
 from bpc_worker.jobs.errors import Code, JobError, Permanent
 from bpc_worker.operator.jobs import no_job
 from bpc_worker.operator.session import Operator, Row

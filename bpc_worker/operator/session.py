@@ -7,7 +7,7 @@ from uuid import UUID
 
 from bpc_worker import app
 from bpc_worker.adapters.amqp import publish_once
-from bpc_worker.adapters.postgres.jobs import as_uuid
+from bpc_worker.adapters.postgres.job_rows import as_uuid
 from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.config import Settings
