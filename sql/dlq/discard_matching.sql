@@ -6,7 +6,6 @@
 \if :{?tenant} \else \set tenant '' \endif
 \if :{?newer} \else \set newer '' \endif
 \if :{?older} \else \set older '' \endif
-SELECT bpc_find_tenant(:'tenant') AS tenant_id \gset
 CALL bpc_all_dead('discard',
-  of_type => nullif(:'type', ''), with_code => nullif(:'code', ''), of_tenant => nullif(:'tenant_id', '')::uuid,
+  of_type => nullif(:'type', ''), with_code => nullif(:'code', ''), of_tenant => bpc_find_tenant(:'tenant'),
   died_since => now() - nullif(:'newer', '')::interval, died_before => now() - nullif(:'older', '')::interval);
