@@ -148,9 +148,8 @@ async def test_a_replay_is_the_same_work_as_a_new_job(db: Database) -> None:
     assert [new[name] for name in same] == [old[name] for name in same]
     assert (new["status"], new["idempotency_key"], str(new["parent_job_id"])) == ("QUEUED", None, job_id)
     assert (db.events(job_id), db.events(made)) == (["job:replayed"], ["job:replay_of"])
-    assert all(
-        each["data"]["by"] == "bpc_operator_login" for each in (*events(db, job_id), *events(db, made))
-    )  # type: ignore[index]
+    authors = {each["data"]["by"] for each in (*events(db, job_id), *events(db, made))}  # type: ignore[index]
+    assert authors == {"bpc_operator_login"}
 
 
 @pytest.mark.parametrize("status", ["QUEUED", "RUNNING"])

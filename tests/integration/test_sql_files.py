@@ -54,10 +54,9 @@ def run_script(
     db: Database, script: Path, role: str = "bpc_operator", **given: str
 ) -> subprocess.CompletedProcess[str]:
     variables = [part for name, value in given.items() for part in ("-v", f"{name}={value}")]
+    psql = str(db.server.bin_dir / "psql")
     return subprocess.run(
-        [
-            db.server.bin_dir / "psql", "-X", "-v", "ON_ERROR_STOP=1", *variables, "-f", script, db.url_as(role)
-        ],
+        [psql, "-X", "-v", "ON_ERROR_STOP=1", *variables, "-f", script, db.url_as(role)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
