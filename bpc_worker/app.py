@@ -89,9 +89,6 @@ def backoff(settings: Settings) -> Backoff:
     return Backoff(base=settings.jobs.backoff_base, cap=settings.jobs.backoff_max)
 
 
-_PASSES_PER_SIGN = 4  # of the reaper: a sign of life a minute, by default
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What this process is for."""
@@ -151,6 +148,11 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         interval_seconds=settings.reaper.interval_seconds,
         spread=ids.spread,
     )
+    roster = Roster(
+        dsn(settings, url, engine=True), queue_settings(settings, registry),
+        slots=settings.worker.concurrency if plan.works else 0,
+        interval_seconds=settings.reaper.interval_seconds, spread=ids.spread,
+    )  # fmt: skip
     engine = Engine(
         health=health,
         store=store,
@@ -161,7 +163,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((runner.watch_time_outs,) if runner is not None else ()),
             *((reaper.run,) if plan.reaps else ()),
-            _roster(settings, registry, url, plan).run,
+            roster.run,
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
         ),
@@ -177,12 +179,6 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
     )
     return await _with_probes(settings, plan, probes, engine, store)
-
-
-def _roster(settings: Settings, registry: Registry, url: str, plan: Plan) -> Roster:
-    queue, slots = queue_settings(settings, registry), settings.worker.concurrency if plan.works else 0
-    every = settings.reaper.interval_seconds * _PASSES_PER_SIGN
-    return Roster(dsn(settings, url, engine=True), queue, slots=slots, every=every, spread=ids.spread)
 
 
 async def _with_probes(

@@ -14,6 +14,7 @@ from bpc_worker.jobs.errors import JobError
 
 _log = log.get("roster")
 _LEAVE_SECONDS = 0.5
+_PASSES_PER_SIGN = 4  # a sign of life a minute, by default
 _MISSED = 2.5  # so many intervals without a sign: gone
 
 
@@ -26,10 +27,11 @@ class Roster:
         queue: QueueSettings,
         *,
         slots: int,  # 0: it only reaps
-        every: float,
+        interval_seconds: float,  # of the reaper
         spread: Callable[[float, float], float],
     ) -> None:
         self._dsn = dsn
+        self._every = interval_seconds * _PASSES_PER_SIGN
         self._who: dict[str, object] = {
             "worker_id": queue.owner,
             "host": socket.gethostname(),
@@ -40,9 +42,8 @@ class Roster:
             "types": list(queue.types) if slots else [],
             "queues": list(queue.queues) if slots else [],
             "concurrency": slots,
-            "for_seconds": every * _MISSED,
+            "for_seconds": self._every * _MISSED,
         }
-        self._every = every
         self._spread = spread
 
     async def run(self) -> None:
