@@ -19,7 +19,7 @@ Callback = TypeVar("Callback", bound=Callable[..., object])
 
 STATUSES = ("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "DEAD_LETTER")
 _TO_LOOK, _TO_ACT = "bpc_operator or bpc_reader", "bpc_operator"
-_LENGTH = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_LENGTH = re.compile("(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?")
 _MOST_SECONDS = 36_500 * 86_400
 _STORED_JSON = ("payload", "result", "last_error", "progress", "data")
 

@@ -204,8 +204,7 @@ BEGIN
   INSERT INTO job_events (job_id, type, data) VALUES (wanted, 'job:payload_patched', jsonb_build_object(
     'by', session_user, 'path', to_jsonb(path), 'value', value,
     'payload', found.payload, 'spec_hash', encode(found.spec_hash, 'hex')));
-  UPDATE jobs SET payload = mended, spec_hash = NULL WHERE job_id = wanted;
-  UPDATE jobs SET status = 'QUEUED', attempts = 0 WHERE job_id = wanted;
+  UPDATE jobs SET payload = mended, spec_hash = NULL, status = 'QUEUED', attempts = 0 WHERE job_id = wanted;
 END
 $$;
 
