@@ -336,8 +336,9 @@ queued AS (
        LATERAL (
          SELECT count(*) AS n FROM (
            SELECT FROM jobs o
-           WHERE o.status = 'QUEUED' AND o.queue = job.queue AND o.scheduled_at <= job.now
-             AND o.type IN (SELECT unnest(types) FROM able)
+           WHERE o.status = 'QUEUED' AND (o.fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR o.attempts < 2)  -- jobs_probe
+             AND o.queue = job.queue AND o.scheduled_at <= job.now
+             AND o.type = ANY (ARRAY(SELECT unnest(types) FROM able))
              AND (o.priority, o.scheduled_at, o.job_id) < (job.priority, job.scheduled_at, job.job_id)
              AND NOT EXISTS (SELECT FROM paused p
                              WHERE (p.kind, p.name) IN (('type', o.type), ('tenant', o.tenant_id::text)))
