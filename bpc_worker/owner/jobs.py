@@ -83,7 +83,8 @@ def how_it_stands(state: JobState) -> list[str]:
         case Status.QUEUED if state.attempts == 0 and state.due:
             return [
                 f"{name} is still QUEUED: no worker has taken it",
-                "start one with `bpc-worker run`, or run what is due with `bpc-worker once`; the job stays",
+                f"see why with `bpc-worker jobs explain {state.job_id}`; the job stays",
+                "start a worker with `bpc-worker run`, or run what is due with `bpc-worker once`",
             ]
         case Status.QUEUED:
             tried = (

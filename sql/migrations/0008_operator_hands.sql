@@ -248,9 +248,14 @@ CREATE FUNCTION bpc_clock_text(moment timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$ SELECT to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') $$;
 
+-- What keeps jobs of a type from being claimed for a while. Nothing does yet; a migration that adds rate limits replaces
+-- this function, and bpc_explain_job tells what it tells.
+CREATE FUNCTION bpc_explain_limits(of_type text) RETURNS TABLE (message text, until timestamptz, remedy text)
+LANGUAGE sql STABLE
+AS $$ SELECT NULL::text, NULL::timestamptz, NULL::text WHERE false $$;
+
 -- Why does it not run? Every reason that holds, the one to see to first on top; no row: there is no such job.
 -- `reason` is a stable word, `message` is for people, `until` is when it ends by itself, `remedy` is what to do.
--- A further reason (a rate limit, say) is one more SELECT in `stopped`, in a later migration.
 CREATE FUNCTION bpc_explain_job(wanted uuid, sla_factor double precision DEFAULT 6)
 RETURNS TABLE (reason text, message text, until timestamptz, remedy text)
 LANGUAGE sql STABLE
@@ -298,6 +303,9 @@ stopped (place, reason, message, until, remedy) AS (
               THEN 'start a worker that has the handler''s package installed, or cancel the job'
               ELSE format('start a worker with %s in BPC_WORKER_QUEUES', job.queue) END
   FROM job WHERE job.status = 'QUEUED' AND NOT EXISTS (SELECT FROM able)
+  UNION ALL
+  SELECT 25, 'rate_limited', l.message, l.until, l.remedy
+  FROM job, LATERAL bpc_explain_limits(job.type) AS l WHERE job.status = 'QUEUED'
   UNION ALL
   SELECT 30,
          CASE WHEN job.snoozes = 0 THEN 'not_due'
@@ -393,5 +401,5 @@ FROM (SELECT * FROM stopped UNION ALL SELECT * FROM queued UNION ALL SELECT * FR
      AS found (place, reason, message, until, remedy)
 ORDER BY found.place, found.until
 $$;
-REVOKE EXECUTE ON FUNCTION bpc_clock_text, bpc_explain_job FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION bpc_clock_text, bpc_explain_job TO bpc_operator, bpc_reader, bpc_app;
+REVOKE EXECUTE ON FUNCTION bpc_clock_text, bpc_explain_limits, bpc_explain_job FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION bpc_clock_text, bpc_explain_limits, bpc_explain_job TO bpc_operator, bpc_reader, bpc_app;

@@ -343,6 +343,22 @@ async def test_the_story_of_a_job_has_its_events_and_relatives(db: Database) -> 
     assert [reason.reason for reason in told.reasons] == ["succeeded"]
 
 
+async def test_a_rate_limit_is_told_where_one_is_known(db: Database) -> None:
+    """The seam for limits: whatever replaces the function is heard."""
+    db.run(
+        "CREATE OR REPLACE FUNCTION bpc_explain_limits(of_type text)"
+        " RETURNS TABLE (message text, until timestamptz, remedy text) LANGUAGE sql STABLE"
+        " AS $$ SELECT of_type || ': 10 a second', now(), 'wait' WHERE of_type = 'TEST_NOOP' $$"
+    )
+    limited, free = db.enqueue("TEST_NOOP"), db.enqueue("TEST_SLEEP")
+
+    told = await as_operator(db, lambda op: explain(op, UUID(limited)), "bpc_reader")
+    other = await as_operator(db, lambda op: explain(op, UUID(free)), "bpc_reader")
+
+    assert [(each.reason, each.message) for each in told][-1] == ("rate_limited", "TEST_NOOP: 10 a second")
+    assert [each.reason for each in other] == ["no_worker"]
+
+
 async def test_waiting_ends_when_all_have_ended_or_time_is_over(db: Database) -> None:
     done, open_one = db.enqueue("TEST_NOOP", status="SUCCEEDED"), db.enqueue("TEST_NOOP")
     ended: list[str] = []
