@@ -44,6 +44,11 @@ def ago(moment: datetime | None, now: datetime) -> str:
     return f"{minutes}m{seconds % 60:02}s" if minutes else f"{seconds}s"
 
 
+def _safe(text: str) -> Text:
+    """What others wrote cannot move the cursor, and is no markup."""
+    return Text("".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text))
+
+
 def _table(title: str, *columns: str) -> Table:
     return Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
 
@@ -55,7 +60,7 @@ def _depths(seen: Picture) -> RenderableType:
     for each in seen.depths:
         status = Text(each.status, style=_COLOURS.get(each.status, ""))
         due = str(each.due) if each.status == "QUEUED" else ""
-        table.add_row(Text(each.queue), each.type, status, str(each.count), due, ago(each.oldest, seen.at))
+        table.add_row(_safe(each.queue), each.type, status, str(each.count), due, ago(each.oldest, seen.at))
     return table
 
 
@@ -69,7 +74,7 @@ def _running(seen: Picture, rows: int) -> Table:
             ago(each.started_at, seen.at) + (" overdue" if late else ""), style="red" if late else ""
         )
         tried = f"{each.attempts}/{each.max_attempts}"
-        stage, owner = Text(each.stage or ""), Text(each.lease_owner)
+        stage, owner = _safe(each.stage or ""), _safe(each.lease_owner)
         table.add_row(str(each.job_id), each.type, tried, lasted, stage, owner)
     return table
 
@@ -78,7 +83,7 @@ def _dead(seen: Picture) -> Table:
     table = _table("dead letters", "count", "type", "code", "oldest", "newest")
     for each in seen.dead:
         oldest, newest = ago(each.oldest, seen.at), ago(each.newest, seen.at)
-        table.add_row(str(each.count), each.type, Text(each.fail_code or ""), oldest, newest)
+        table.add_row(str(each.count), each.type, _safe(each.fail_code or ""), oldest, newest)
     return table
 
 
@@ -87,7 +92,7 @@ def _pauses(seen: Picture) -> Table:
     for each in seen.pauses:
         until = "resumed" if each.expires_at is None else f"{each.expires_at:%Y-%m-%d %H:%M:%SZ}"
         table.add_row(
-            each.kind, Text(each.tenant or each.name), until, Text(each.paused_by), Text(each.reason)
+            each.kind, _safe(each.tenant or each.name), until, _safe(each.paused_by), _safe(each.reason)
         )
     return table
 
@@ -99,7 +104,7 @@ def _workers(seen: Picture) -> RenderableType:
     for each in seen.workers:
         types = str(len(each.types)) if each.types else "reaper"
         table.add_row(
-            Text(each.worker_id), str(each.pid), str(each.concurrency), Text(", ".join(each.queues)), types,
-            each.release, ago(each.seen_at, seen.at),
+            _safe(each.worker_id), str(each.pid), str(each.concurrency), _safe(", ".join(each.queues)), types,
+            _safe(each.release), ago(each.seen_at, seen.at),
         )  # fmt: skip
     return table

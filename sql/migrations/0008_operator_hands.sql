@@ -196,8 +196,12 @@ BEGIN
   ELSIF value IS NULL OR coalesce(cardinality(path), 0) = 0 OR array_position(path, NULL) IS NOT NULL THEN
     RAISE EXCEPTION 'give a path and a value' USING ERRCODE = 'null_value_not_allowed';
   END IF;
-  mended := CASE WHEN jsonb_typeof(found.payload) IN ('object', 'array') THEN jsonb_set(found.payload, path, value) END;
-  IF mended #> path IS DISTINCT FROM value THEN  -- the way there is missing, or leads through a text or number
+  BEGIN
+    mended := jsonb_set(found.payload, path, value);
+  EXCEPTION WHEN data_exception THEN
+    NULL;  -- no number where a list wants one; a payload that is a mere text
+  END;
+  IF mended #> path IS DISTINCT FROM value THEN  -- or the way there is missing, or leads through a text
     RAISE EXCEPTION 'the payload of job % has no place %', wanted, array_to_string(path, '.')
       USING ERRCODE = 'check_violation', HINT = 'Only the last part of the path may be new.';
   END IF;

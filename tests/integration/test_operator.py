@@ -130,7 +130,7 @@ async def test_a_place_that_is_not_there_is_refused(db: Database, path: tuple[st
     [job_id] = letters(db, payload='{"a": 1, "list": [1]}')
     before = db.job(job_id)
 
-    with pytest.raises(Permanent):
+    with pytest.raises(Permanent, match=f"has no place {'.'.join(path)}; see"):
         await as_operator(db, lambda op: acts.retry(op, UUID(job_id), acts.Patch(path, "2")))
     assert (db.job(job_id), db.events(job_id)) == (before, [])
 

@@ -4,18 +4,21 @@ import json
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from uuid import UUID
 
 import click
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from bpc_worker.cli import main
 from bpc_worker.cli_dead import patch_from
 from bpc_worker.cli_operator import LENGTH, json_line, spec_hash_from
 from bpc_worker.operator.acts import Patch
 from bpc_worker.operator.jobs import Event
-from bpc_worker.top_screen import ago
+from bpc_worker.operator.watch import Depth, Picture
+from bpc_worker.top_screen import ago, tables
 
 JOB_ID = UUID(int=1)
 
@@ -127,3 +130,15 @@ def test_wrong_usage_says_what_is_right(arguments: list[str], said: str) -> None
 
     assert done.exit_code == 2
     assert said in done.output
+
+
+def test_names_that_others_chose_cannot_draw_on_the_screen() -> None:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    depth = Depth(queue="[red]a\x1b[2Jb", type="TEST_NOOP", status="QUEUED", count=1, due=1, oldest=at)
+    console = Console(width=120, file=StringIO(), force_terminal=False)
+
+    console.print(tables(Picture(at, [depth], [], [], [], []), rows=5))
+
+    shown = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
+    assert "[red]a\N{REPLACEMENT CHARACTER}[2Jb" in shown
+    assert "\x1b" not in shown
