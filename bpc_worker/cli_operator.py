@@ -89,7 +89,8 @@ def spec_hash_from(text: str | None) -> bytes | None:
     except ValueError:
         found = b""
     if len(found) != 32:  # noqa: PLR2004 - SHA-256
-        fail(EXIT_USAGE, f"--spec-hash {printable(text)}: that is not 64 hexadecimal digits")
+        hint = "`bpc-worker jobs show ID` prints the one of a job"
+        fail(EXIT_USAGE, f"--spec-hash {printable(text)}: that is not 64 hexadecimal digits", hint)
     return found
 
 
