@@ -56,16 +56,22 @@ CREATE INDEX jobs_dead_time ON jobs (finished_at, job_id) WHERE status IN ('DEAD
 CREATE FUNCTION bpc_dead_letters(
   of_type text DEFAULT NULL, with_code text DEFAULT NULL, of_tenant uuid DEFAULT NULL,
   died_since timestamptz DEFAULT NULL, died_before timestamptz DEFAULT NULL, failed_too boolean DEFAULT false
-) RETURNS SETOF jobs
+) RETURNS TABLE (
+  job_id uuid, tenant_id uuid, type text, queue text, status text, priority smallint, attempts integer,
+  max_attempts integer, created_at timestamptz, scheduled_at timestamptz, started_at timestamptz,
+  finished_at timestamptz, fail_code text, last_error jsonb
+)
 LANGUAGE sql STABLE
 AS $$
-  SELECT * FROM jobs
-  WHERE status IN ('DEAD_LETTER', 'FAILED') AND (failed_too OR status = 'DEAD_LETTER')
-    AND (of_type IS NULL OR type = of_type)
-    AND (with_code IS NULL OR fail_code = with_code)
-    AND (of_tenant IS NULL OR tenant_id = of_tenant)
-    AND (died_since IS NULL OR finished_at >= died_since)
-    AND (died_before IS NULL OR finished_at < died_before)
+  SELECT j.job_id, j.tenant_id, j.type, j.queue, j.status, j.priority, j.attempts, j.max_attempts, j.created_at,
+         j.scheduled_at, j.started_at, j.finished_at, j.fail_code, j.last_error
+  FROM jobs AS j
+  WHERE j.status IN ('DEAD_LETTER', 'FAILED') AND (failed_too OR j.status = 'DEAD_LETTER')
+    AND (of_type IS NULL OR j.type = of_type)
+    AND (with_code IS NULL OR j.fail_code = with_code)
+    AND (of_tenant IS NULL OR j.tenant_id = of_tenant)
+    AND (died_since IS NULL OR j.finished_at >= died_since)
+    AND (died_before IS NULL OR j.finished_at < died_before)
 $$;
 
 -- One page of them, locked; what somebody else holds is passed over.
