@@ -15,6 +15,7 @@ from bpc_worker.adapters.metrics import Metrics
 from bpc_worker.adapters.migrate import known, schema_problem
 from bpc_worker.adapters.postgres.bell import BellListener, Ringer
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
+from bpc_worker.adapters.postgres.roster import Roster
 from bpc_worker.adapters.postgres.schema import applied_migrations
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
 from bpc_worker.config import Settings
@@ -121,6 +122,11 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         interval_seconds=settings.reaper.interval_seconds,
         spread=ids.spread,
     )
+    roster = Roster(
+        dsn(settings, url, engine=True), queue_settings(settings, registry),
+        slots=settings.worker.concurrency if plan.works else 0,
+        interval_seconds=settings.reaper.interval_seconds, spread=ids.spread,
+    )  # fmt: skip
     engine = Engine(
         health=health,
         store=store,
@@ -131,6 +137,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((runner.watch_time_outs,) if runner is not None else ()),
             *((reaper.run,) if plan.reaps else ()),
+            *((roster.run,) if plan.works or plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
             *((partial(plan.produces, surroundings),) if plan.produces else ()),
