@@ -1,6 +1,4 @@
-"""Handlers for the benches, beside those of the product and none of the tests': one does nothing, one says when
-it began.
-"""
+"""Handlers for the benches beside those of the product: one does nothing, one says when it began."""
 
 import os
 import time
