@@ -58,7 +58,7 @@ class NewJob:
     traceparent: str | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Claim:
     """One job in the hands of one worker, once: a later claim of the same job has another token.
 
