@@ -33,6 +33,7 @@ from bpc_worker.runner import Pace, Parts, Runner
 from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
+from bpc_worker.tracing import NO_TRACER, Tracer
 from bpc_worker.wake import Wake
 from bpc_worker.wiring import backoff, broker, call_timeout, dsn, keyring, policy, queue_settings
 
@@ -73,6 +74,7 @@ class Plan:
 async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
     """Run a worker until it is told to stop; its exit code."""
     metrics = Metrics()
+    spans = tracer(settings)
     wake = Wake()
     health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
     store = PostgresJobs(dsn(settings, url, engine=True, quiet=True), queue_settings(settings, registry))
@@ -87,8 +89,8 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         on_database=health.note_database,
     )
     listener = _listener(settings, wake, health, metrics) if plan.works or plan.produces else None
-    tell_others = listener.publish if listener is not None else Ringer(store.ring).ring
-    surroundings = around(wake, health, metrics, tell_others, alone=not plan.works)
+    tell_others = _teller(listener, store)
+    surroundings = around(wake, health, metrics, partial(tell_others, None), alone=not plan.works)
     bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
     equipment, close_handlers = _equipment(settings, registry, url)
@@ -102,6 +104,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             equipment=equipment,
             metrics=metrics,
             on_stuck=stuck.set,
+            tracer=spans,
         )
         parts = Parts(
             store=store,
@@ -153,7 +156,10 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         ready=health.ready,
         metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
     )
-    return await _with_probes(settings, plan, probes, engine, store)
+    try:
+        return await _with_probes(settings, plan, probes, engine, store)
+    finally:
+        spans.close()
 
 
 async def _with_probes(
@@ -191,6 +197,22 @@ def _listener(settings: Settings, wake: Wake, health: Health, metrics: Metrics) 
         metrics.broker(connected=connected)
 
     return TriggerListener(broker(settings, settings.queue.url), on_trigger=heard, on_state=state)
+
+
+def _teller(listener: TriggerListener | None, store: PostgresJobs) -> Callable[[str | None], None]:
+    """How other workers hear of new jobs."""
+    if listener is not None:
+        return listener.publish
+    ringer = Ringer(store.ring)
+    return lambda _: ringer.ring()
+
+
+def tracer(settings: Settings) -> Tracer:
+    if not settings.tracing.enabled or settings.tracing.endpoint is None:
+        return NO_TRACER
+    from bpc_worker.adapters.tracing import to_collector
+
+    return to_collector(settings.tracing.endpoint, worker_id=settings.worker.id)
 
 
 def _bell(settings: Settings, url: str, wake: Wake, metrics: Metrics) -> BellListener | None:

@@ -25,6 +25,7 @@ from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Settleable, Statu
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.keyring import Keyring
 from bpc_worker.lease import Holding
+from bpc_worker.tracing import NO_SPAN, JobSpan
 
 _LONGEST_STAGE = 200
 
@@ -58,11 +59,16 @@ class Equipment:
 
 class HandlerContext:
     def __init__(
-        self, holding: Holding, equipment: Equipment, child_tasks: tuple[AnyChildTask, ...] = ()
+        self,
+        holding: Holding,
+        equipment: Equipment,
+        child_tasks: tuple[AnyChildTask, ...] = (),
+        span: JobSpan = NO_SPAN,
     ) -> None:
         self._holding = holding
         self._equipment = equipment
         self._child_tasks = child_tasks
+        self._span = span
         self._reading = False
         self.settled: Status | None = None
         self.follow_ups: tuple[NewJob, ...] = ()
@@ -127,7 +133,8 @@ class HandlerContext:
     async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
         if not any(task is known for known in self._child_tasks):
             raise LookupError(f"{task.name} is not among the child tasks of the handler's SPEC")
-        return await self._equipment.children.run(task, request)
+        with self._span.child_call(task.name):
+            return await self._equipment.children.run(task, request)
 
     def stage(self, name: str, **progress: object) -> None:
         self._holding.stage = clean(name)[:_LONGEST_STAGE]
