@@ -93,7 +93,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     surroundings = around(wake, health, metrics, partial(tell_others, None), alone=not plan.works)
     bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
-    equipment, close_handlers = _equipment(settings, registry, url)
+    equipment, close_handlers = _equipment(settings, registry, url, metrics)
     runner = None
     if plan.works:
         stuck = asyncio.Event()
@@ -227,9 +227,10 @@ def _bell(settings: Settings, url: str, wake: Wake, metrics: Metrics) -> BellLis
 
 
 def _equipment(
-    settings: Settings, registry: Registry, url: str
+    settings: Settings, registry: Registry, url: str, metrics: Metrics
 ) -> tuple[Equipment, Callable[[], Coroutine[object, object, None]]]:
     pool = LinkPool(dsn(settings, url, quiet=True), settings.database.handler_connections)
+    metrics.pool(lambda: pool.in_use)
     children = Children(
         ChildLimits(
             processes=settings.worker.processes,
@@ -259,6 +260,7 @@ def _equipment(
         policy=policy(settings),
         keyring=keyring(settings),
         settlement=settle,
+        metrics=metrics,
     )
     return equipment, close
 

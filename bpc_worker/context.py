@@ -13,11 +13,13 @@ from bpc_worker.handler_api import (
     AnyChildTask,
     ChildTask,
     JobInfo,
+    Measure,
     Permanent,
     Policy,
     Reading,
     Request,
     Response,
+    Tally,
     Tx,
     Write,
 )
@@ -45,6 +47,12 @@ class Children(Protocol):
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response: ...
 
 
+class HandlerMetrics(Protocol):
+    def observe(self, measure: Measure, value: float) -> None: ...
+
+    def count(self, tally: Tally, how: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equipment:
     """What all handlers of this process share."""
@@ -55,6 +63,7 @@ class Equipment:
     policy: Policy
     keyring: Keyring
     settlement: Callable[[Claim, Settleable], Settlement]
+    metrics: HandlerMetrics
 
 
 class HandlerContext:
@@ -139,6 +148,12 @@ class HandlerContext:
     def stage(self, name: str, **progress: object) -> None:
         self._holding.stage = clean(name)[:_LONGEST_STAGE]
         self._holding.progress = storable_json(progress) if progress else None
+
+    def observe(self, measure: Measure, value: float) -> None:
+        self._equipment.metrics.observe(measure, value)
+
+    def count(self, tally: Tally, how: str) -> None:
+        self._equipment.metrics.count(tally, how)
 
 
 async def _nothing(_: Tx) -> None:

@@ -1,4 +1,4 @@
-"""Metrics as they are read: names and labels of the contract, within bounds, and by the rules of the format."""
+"""Metrics as they are read: names and labels of the contract, within bounds, by the rules of the format."""
 
 import re
 import shutil
@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bpc_worker.adapters.metrics import MOST_LABEL_VALUES, Metrics
-from bpc_worker.handler_api import Measure
+from bpc_worker.handler_api import Measure, Tally
 from bpc_worker.jobs.errors import Code
 from tests.support.metric_rules import broken_rules
 
@@ -48,12 +48,11 @@ def used(*, types: int = 1) -> Metrics:
         metrics.failed(queue, kind, reason=f"OWN_{number}")
         metrics.failed(queue, kind, reason=Code.CHILD_DIED)
         metrics.retried(queue, kind)
-        metrics.compiled(result=f"OWN_{number}")
-        metrics.delivered(status=f"s{number}")
+        for tally in Tally:
+            metrics.count(tally, f"OWN_{number}")
     metrics.woken("poll")
     metrics.reaped("q0", "T0", action="requeued")
     metrics.scanned(0.1)
-    metrics.compiled(result="ok")
     for measure in Measure:
         metrics.observe(measure, 10)
     return metrics
