@@ -9,7 +9,7 @@ CORE_REPORT = $(BIN)/coverage report --fail-under=100 --precision=2 --skip-cover
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \
-        catalogue vectors mutants coverage coverage-core bench bench-quick wheel lock up down psql clean
+        catalogue vectors mutants coverage coverage-core bench bench-quick soak wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ mutants: $(READY) ## every operator and constant of the shipped rules, changed: 
 coverage-core: $(READY) ## every line and branch of the core; `make test` asks for it too
 	$(CORE_COVERED) -q tests/unit/core
 	$(CORE_REPORT)
+
+soak: $(READY) ## twenty minutes of 200 jobs a second: memory, files, threads, children, connections stay flat
+	$(BIN)/python -m tests.bench.soak
 
 coverage: $(READY) ## branch coverage of the unit, contract and integration tests
 	$(BIN)/coverage run -m pytest -q tests/unit tests/contract tests/integration

@@ -30,7 +30,7 @@ def spans(tracer: OtelTracer, kept: InMemorySpanExporter) -> dict[str, ReadableS
 
 def trace_of(span: ReadableSpan) -> int:
     assert span.context is not None
-    return span.context.trace_id
+    return int(span.context.trace_id)
 
 
 def parent_of(span: ReadableSpan) -> int | None:
@@ -39,7 +39,7 @@ def parent_of(span: ReadableSpan) -> int | None:
 
 def id_of(span: ReadableSpan) -> int:
     assert span.context is not None
-    return span.context.span_id
+    return int(span.context.span_id)
 
 
 def test_from_queueing_through_a_child_to_the_follow_up_it_is_one_trace(
