@@ -1,14 +1,18 @@
 """Spans of a real worker, sent to a collector."""
 
+import asyncio
 import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 
+import aio_pika
 import pytest
 
 from tests.support.collector import Collector, Seen, collector
 from tests.support.database import Database
+from tests.support.rabbitmq import RabbitNode
 from tests.support.worker import command, environment, until, worker
 
 pytestmark = pytest.mark.acceptance
@@ -95,3 +99,33 @@ def test_without_tracing_its_library_is_not_even_loaded(db: Database) -> None:
     )
 
     assert json.loads(done.stdout) == []
+
+
+async def next_trigger(url: str, publish: Callable[[], object]) -> Mapping[str, object]:
+    """The headers of a trigger, as any other consumer sees them."""
+    async with await aio_pika.connect(url) as connection:
+        channel = await connection.channel()
+        await channel.declare_exchange("bpc", aio_pika.ExchangeType.TOPIC, durable=True)
+        queue = await channel.declare_queue(exclusive=True)
+        await queue.bind("bpc", "jobs.trigger")
+        await asyncio.to_thread(publish)
+        async with queue.iterator(timeout=20) as heard:
+            async for message in heard:
+                return message.headers
+    raise AssertionError("no trigger came")
+
+
+@pytest.mark.broker
+def test_a_trigger_carries_the_trace_of_the_job_that_it_is_about(db: Database, rabbit: RabbitNode) -> None:
+    rabbit.start()
+    db.tenant()
+    with collector() as seen:
+        given = settings(seen) | {"BPC_QUEUE_URL": rabbit.url}
+
+        def publish() -> None:
+            done = command(db.url_as("bpc_app"), "enqueue", "TEST_NOOP", "--tenant", "acme", **given)
+            assert (done.returncode, done.stderr) == (0, "")
+
+        headers = asyncio.run(next_trigger(rabbit.url, publish))
+
+    assert headers["traceparent"] == db.one("SELECT traceparent FROM jobs")["traceparent"]
