@@ -156,10 +156,10 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         ready=health.ready,
         metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
     )
-    try:
-        return await _with_probes(settings, plan, probes, engine, store)
-    finally:
+    code = await _with_probes(settings, plan, probes, engine, store)
+    if code == 0:  # else there is no time left
         spans.close()
+    return code
 
 
 async def _with_probes(

@@ -9,8 +9,8 @@ from bpc_worker import config_checks
 from bpc_worker.adapters.tracing import OtelTracer, _address
 from bpc_worker.config import ConfigError, load
 from bpc_worker.jobs.errors import Permanent
+from bpc_worker.testing import a_claim
 from bpc_worker.tracing import NO_TRACER
-from tests.builders import a_claim
 
 
 @pytest.fixture
