@@ -18,7 +18,7 @@ from bpc_worker import __version__
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.jobs.model import Claim
 
-_LAST_WORDS_SECONDS = 2.0
+_LAST_WORDS_SECONDS = 1.0
 _SEND_SECONDS = 2.0
 _TRACES = "/v1/traces"
 _header = TraceContextTextMapPropagator()
@@ -73,7 +73,7 @@ class OtelTracer:
     def __init__(self, exporter: SpanExporter, *, worker_id: str) -> None:
         self._ids = _Ids()
         self._provider = TracerProvider(
-            resource=Resource(
+            resource=Resource.create(
                 {
                     "service.name": "bpc-worker",
                     "service.version": __version__,
