@@ -162,7 +162,7 @@ def test_a_mark_is_found_nowhere(db: Database, tmp_path: Path) -> None:
     assert marked(texts | {"last words": "".join(running.raw).encode()}) == {}
     assert any("bpc_worker.child" in who for who in children), "none of our children was seen"
     assert any("sleep" in who for who in children), "no command was seen"
-    ended = {str(db.job(job_id)["status"]) for job_id in failing}
-    assert ended <= {"FAILED", "DEAD_LETTER", "SUCCEEDED"}
+    ends = {str(db.job(job_id)["status"]) for job_id in failing}
+    assert ends <= {"FAILED", "DEAD_LETTER", "SUCCEEDED"}
     codes = {str(db.job(job_id)["fail_code"]) for job_id in failing}
     assert {"VALIDATION_ERROR", "INTERNAL_ERROR", "COMMAND_FAILED", "COMMAND_TIMEOUT"} <= codes
