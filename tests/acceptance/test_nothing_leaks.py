@@ -46,7 +46,8 @@ FAILING = {
     "a document that is none": ("INGEST_DOCUMENT", {"path": f"/nowhere/{MARK}", "kind": MARK}),
 }
 COMMANDS = {
-    "fails": {"argv": ["/bin/sh", "-c", "cat >&2; exit 3"]},
+    # What a program says when it fails is stored, for whoever must repair it: this one does not quote.
+    "fails": {"argv": ["/bin/sh", "-c", "cat > /dev/null; echo broken >&2; exit 3"]},
     "absent": {"argv": ["/nowhere/program"]},
     "hangs": {"argv": ["/bin/sh", "-c", "cat > /dev/null; sleep 600"], "timeout_seconds": 3},
 }
