@@ -9,7 +9,7 @@ CORE_REPORT = $(BIN)/coverage report --fail-under=100 --precision=2 --skip-cover
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \
-        catalogue vectors mutants coverage coverage-core bench bench-quick wheel lock up down psql clean
+        catalogue vectors mutants coverage coverage-core bench bench-quick soak wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ coverage-core: $(READY) ## every line and branch of the core; `make test` asks f
 	$(CORE_COVERED) -q tests/unit/core
 	$(CORE_REPORT)
 
+soak: $(READY) ## twenty minutes of 200 jobs a second: memory, files, threads, children, connections stay flat
+	$(BIN)/python -m tests.bench.soak
+
 coverage: $(READY) ## branch coverage of the unit, contract and integration tests
 	$(BIN)/coverage run -m pytest -q tests/unit tests/contract tests/integration
 	$(BIN)/coverage report --skip-covered --sort=cover
@@ -100,7 +103,7 @@ lock: $(READY) ## resolve the dependencies anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --no-annotate --upgrade pyproject.toml -o requirements/runtime.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --no-annotate --upgrade pyproject.toml --extra demo --group dev -o requirements/dev.lock
+	  --no-annotate --upgrade pyproject.toml --extra demo --extra tracing --group dev -o requirements/dev.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --no-annotate --upgrade --group pyproject.toml:bench -o requirements/bench.lock
 

@@ -33,6 +33,7 @@ from bpc_worker.runner import Pace, Parts, Runner
 from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
+from bpc_worker.tracing import NO_TRACER, Tracer
 from bpc_worker.wake import Wake
 from bpc_worker.wiring import backoff, broker, call_timeout, dsn, keyring, policy, queue_settings
 
@@ -73,6 +74,7 @@ class Plan:
 async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
     """Run a worker until it is told to stop; its exit code."""
     metrics = Metrics()
+    spans = tracer(settings)
     wake = Wake()
     health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
     store = PostgresJobs(dsn(settings, url, engine=True, quiet=True), queue_settings(settings, registry))
@@ -87,11 +89,11 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         on_database=health.note_database,
     )
     listener = _listener(settings, wake, health, metrics) if plan.works or plan.produces else None
-    tell_others = listener.publish if listener is not None else Ringer(store.ring).ring
-    surroundings = around(wake, health, metrics, tell_others, alone=not plan.works)
+    tell_others = _teller(listener, store)
+    surroundings = around(wake, health, metrics, partial(tell_others, None), alone=not plan.works)
     bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
-    equipment, close_handlers = _equipment(settings, registry, url)
+    equipment, close_handlers = _equipment(settings, registry, url, metrics)
     runner = None
     if plan.works:
         stuck = asyncio.Event()
@@ -102,6 +104,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             equipment=equipment,
             metrics=metrics,
             on_stuck=stuck.set,
+            tracer=spans,
         )
         parts = Parts(
             store=store,
@@ -153,7 +156,10 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         ready=health.ready,
         metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
     )
-    return await _with_probes(settings, plan, probes, engine, store)
+    code = await _with_probes(settings, plan, probes, engine, store)
+    if code == 0:  # else there is no time left
+        spans.close()
+    return code
 
 
 async def _with_probes(
@@ -193,6 +199,22 @@ def _listener(settings: Settings, wake: Wake, health: Health, metrics: Metrics) 
     return TriggerListener(broker(settings, settings.queue.url), on_trigger=heard, on_state=state)
 
 
+def _teller(listener: TriggerListener | None, store: PostgresJobs) -> Callable[[str | None], None]:
+    """How other workers hear of new jobs."""
+    if listener is not None:
+        return listener.publish
+    ringer = Ringer(store.ring)
+    return lambda _: ringer.ring()
+
+
+def tracer(settings: Settings) -> Tracer:
+    if not settings.tracing.enabled or settings.tracing.endpoint is None:
+        return NO_TRACER
+    from bpc_worker.adapters.tracing import to_collector
+
+    return to_collector(settings.tracing.endpoint, worker_id=settings.worker.id)
+
+
 def _bell(settings: Settings, url: str, wake: Wake, metrics: Metrics) -> BellListener | None:
     if not settings.notify.enabled:
         return None
@@ -205,9 +227,10 @@ def _bell(settings: Settings, url: str, wake: Wake, metrics: Metrics) -> BellLis
 
 
 def _equipment(
-    settings: Settings, registry: Registry, url: str
+    settings: Settings, registry: Registry, url: str, metrics: Metrics
 ) -> tuple[Equipment, Callable[[], Coroutine[object, object, None]]]:
     pool = LinkPool(dsn(settings, url, quiet=True), settings.database.handler_connections)
+    metrics.pool(lambda: pool.in_use)
     children = Children(
         ChildLimits(
             processes=settings.worker.processes,
@@ -237,6 +260,7 @@ def _equipment(
         policy=policy(settings),
         keyring=keyring(settings),
         settlement=settle,
+        metrics=metrics,
     )
     return equipment, close
 

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import re
-import traceback
-from pathlib import Path
 
 import msgspec
 
@@ -30,6 +28,7 @@ from bpc_worker.jobs.model import (
     Retry,
     Snoozed,
 )
+from bpc_worker.jobs.places import frames_of, type_and_place
 
 _log = log.get("attempt")
 _LONGEST_MESSAGE = 2000
@@ -59,9 +58,8 @@ async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Cont
     except asyncio.CancelledError:
         raise
     except BaseException as error:  # noqa: BLE001 - a bug, or sys.exit(), must not stop the worker
-        # Type and place only: the words of a foreign exception may quote what it was working on.
-        what = f"{type(error).__name__} at {_place(error)}"
-        _log.warning("handler_bug", error_message=what, exception=_frames(error))
+        what = type_and_place(error)
+        _log.warning("handler_bug", error_message=what, exception=frames_of(error))
         return Retry(ErrorInfo(Code.INTERNAL_ERROR, what, True))
 
 
@@ -142,17 +140,6 @@ def storable_json(value: object) -> str | None:
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         return None
     return None if len(text) > _LONGEST_DETAIL or "\\u0000" in text else text
-
-
-def _frames(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    return " <- ".join(
-        f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)
-    )
-
-
-def _place(error: BaseException) -> str:
-    return _frames(error).partition(" <- ")[0]
 
 
 def clean(text: str) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from bpc_worker.frames import ChildAnswer, ChildCall, ChildFailure, frame, read_frame
 from bpc_worker.handler_api import ChildTask, Code, JobError
+from bpc_worker.jobs.places import type_and_place
 
 _PR_SET_PDEATHSIG = 1
 _MEGABYTE = 1024 * 1024
@@ -98,7 +99,7 @@ def answer(body: bytes) -> ChildAnswer:
     except MemoryError:
         return _failed(Code.CHILD_DIED, "out of memory")
     except Exception as error:  # noqa: BLE001 - a bug in a task must not cost the child
-        return _failed(Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+        return _failed(Code.INTERNAL_ERROR, type_and_place(error))
 
 
 def find_task(name: str) -> ChildTask[msgspec.Struct, msgspec.Struct]:

@@ -1,6 +1,7 @@
 """What the settings must be to one another, and the values that follow from others."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from urllib.parse import quote
 
 from bpc_worker.config_keys import DATABASE_PARTS
@@ -102,6 +103,17 @@ def _check_tracing(draft: Draft) -> None:
     if draft.values["tracing.enabled"] and not draft.has("tracing.endpoint"):
         whence = draft.whence("tracing.enabled")
         draft.problems.append(f"{whence}: also needs tracing.endpoint (BPC_TRACING_ENDPOINT)")
+    if draft.values["tracing.enabled"] and not _can_trace():
+        whence = draft.whence("tracing.enabled")
+        draft.problems.append(f"{whence}: OpenTelemetry is missing; pip install 'bpc-worker[tracing]'")
+
+
+def _can_trace() -> bool:
+    """Whether the extra is installed."""
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:  # not even its parent
+        return False
 
 
 def _check_keys(draft: Draft) -> None:

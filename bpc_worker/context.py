@@ -13,11 +13,13 @@ from bpc_worker.handler_api import (
     AnyChildTask,
     ChildTask,
     JobInfo,
+    Measure,
     Permanent,
     Policy,
     Reading,
     Request,
     Response,
+    Tally,
     Tx,
     Write,
 )
@@ -25,6 +27,7 @@ from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Settleable, Statu
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.keyring import Keyring
 from bpc_worker.lease import Holding
+from bpc_worker.tracing import NO_SPAN, JobSpan
 
 _LONGEST_STAGE = 200
 
@@ -44,6 +47,12 @@ class Children(Protocol):
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response: ...
 
 
+class HandlerMetrics(Protocol):
+    def observe(self, measure: Measure, value: float) -> None: ...
+
+    def count(self, tally: Tally, how: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equipment:
     """What all handlers of this process share."""
@@ -54,15 +63,21 @@ class Equipment:
     policy: Policy
     keyring: Keyring
     settlement: Callable[[Claim, Settleable], Settlement]
+    metrics: HandlerMetrics
 
 
 class HandlerContext:
     def __init__(
-        self, holding: Holding, equipment: Equipment, child_tasks: tuple[AnyChildTask, ...] = ()
+        self,
+        holding: Holding,
+        equipment: Equipment,
+        child_tasks: tuple[AnyChildTask, ...] = (),
+        span: JobSpan = NO_SPAN,
     ) -> None:
         self._holding = holding
         self._equipment = equipment
         self._child_tasks = child_tasks
+        self._span = span
         self._reading = False
         self.settled: Status | None = None
         self.follow_ups: tuple[NewJob, ...] = ()
@@ -127,11 +142,18 @@ class HandlerContext:
     async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
         if not any(task is known for known in self._child_tasks):
             raise LookupError(f"{task.name} is not among the child tasks of the handler's SPEC")
-        return await self._equipment.children.run(task, request)
+        with self._span.child_call(task.name):
+            return await self._equipment.children.run(task, request)
 
     def stage(self, name: str, **progress: object) -> None:
         self._holding.stage = clean(name)[:_LONGEST_STAGE]
         self._holding.progress = storable_json(progress) if progress else None
+
+    def observe(self, measure: Measure, value: float) -> None:
+        self._equipment.metrics.observe(measure, value)
+
+    def count(self, tally: Tally, how: str) -> None:
+        self._equipment.metrics.count(tally, how)
 
 
 async def _nothing(_: Tx) -> None:

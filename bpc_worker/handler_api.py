@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 from uuid import UUID
@@ -34,6 +35,7 @@ __all__ = [
     "JobId",
     "JobInfo",
     "LeaseLost",
+    "Measure",
     "NewJob",
     "Payload",
     "Permanent",
@@ -43,6 +45,7 @@ __all__ = [
     "Retryable",
     "Row",
     "Snooze",
+    "Tally",
     "TenantId",
     "Tx",
     "Unavailable",
@@ -77,6 +80,22 @@ class Policy:
     payload_bytes: int = 131_072
     proof_bytes: int = 262_144
     receipt_bytes: int = 16_384
+
+
+class Measure(StrEnum):
+    """What a handler can measure; each is a histogram `bpc_<value>`."""
+
+    COMPILE_DURATION = "compile_duration_seconds"
+    PAYLOAD_BYTES = "payload_bytes"
+    PROOF_BYTES = "proof_bytes"
+    RECEIPT_BYTES = "receipt_bytes"
+
+
+class Tally(StrEnum):
+    """What a handler can count by how it went; each is a counter `bpc_<value>_total`."""
+
+    COMPILES = "compiles"
+    WEBHOOK_DELIVERIES = "webhook_deliveries"
 
 
 class Reading(Protocol):
@@ -157,6 +176,11 @@ class Context(Protocol):
 
     def stage(self, name: str, **progress: object) -> None:
         """Say where the work stands; it is written with the next renewal of the lease."""
+
+    def observe(self, measure: Measure, value: float) -> None: ...
+
+    def count(self, tally: Tally, how: str) -> None:
+        """`how` is a code or a status, never an id or anybody's words."""
 
 
 P = TypeVar("P", bound=msgspec.Struct)

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from bpc_worker import log
+from bpc_worker.jobs.places import frames_of, type_and_place
 
 T = TypeVar("T")
 
@@ -95,10 +96,20 @@ class Post:
             self._calls.popleft()()
 
 
+def _tell_of_strays(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A task that a handler forgot went wrong. The loop's own words would quote the exception."""
+    error = context.get("exception")
+    if isinstance(error, BaseException):
+        _log.warning("stray_task_failed", error_message=type_and_place(error), exception=frames_of(error))
+    else:
+        _log.warning("stray_task_failed", error_message=str(context.get("message")))
+
+
 class HandlerLoop:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(self._new_task)
+        self.loop.set_exception_handler(_tell_of_strays)
         self.owners: WeakKeyDictionary[asyncio.Task[Any], Running[Any]] = WeakKeyDictionary()
         self.ticked_at = time.monotonic()
         self.to_handlers = Post(self.loop)

@@ -24,7 +24,7 @@ ALLOWED = tuple(
     outcome count delay_s version url_host source reason pid port role signal stage key
     """.split()  # noqa: SIM905 - quotes around each would hide the words
 )
-LIBRARIES = ("aio_pika", "aiormq", "psycopg", "aiohttp", "asyncio")
+LIBRARIES = ("aio_pika", "aiormq", "psycopg", "aiohttp", "asyncio", "opentelemetry", "urllib3")
 
 # Possessive, and with optional ends, so that hostile text costs no more than its length.
 _PASSWORD = re.compile(

@@ -59,7 +59,7 @@ class Parts:
     wake: Wake
     health: Health
     metrics: RunnerMetrics
-    tell_others: Callable[[], None]
+    tell_others: Callable[[str | None], None]  # with the trace that the new jobs belong to
 
 
 class Runner:
@@ -201,7 +201,7 @@ class Runner:
             self._parts.metrics.produced(follow_up.queue or "default", follow_up.type)
         if job.context.follow_ups:
             self._parts.wake.ring("follow_up")
-            self._parts.tell_others()
+            self._parts.tell_others(job.span.traceparent)
 
     async def watch_time_outs(self) -> None:
         """Stop, for ever, what takes too long. One look at all is cheaper than a timer for each."""

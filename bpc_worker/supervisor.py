@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -32,6 +32,7 @@ from bpc_worker.jobs.model import (
 )
 from bpc_worker.lease import Holding, LeaseKeeper, StopReason
 from bpc_worker.settler import Settler
+from bpc_worker.tracing import NO_TRACER, JobSpan, Tracer
 
 _log = log.get("job")
 
@@ -59,6 +60,7 @@ class Job:
     context: HandlerContext
     started: float
     timeout: float
+    span: JobSpan
     finished: asyncio.Future[None]  # its end is durable, or it is somebody else's
     stuck: bool = False
 
@@ -77,6 +79,7 @@ class Supervisor:
     equipment: Equipment
     metrics: JobMetrics
     on_stuck: Callable[[], None]
+    tracer: Tracer = NO_TRACER
     stopping: set[asyncio.Task[None]] = field(default_factory=set)
 
     def start(
@@ -84,14 +87,18 @@ class Supervisor:
     ) -> Job:
         waited = (claim.started_at - claim.scheduled_at).total_seconds()
         self.metrics.acquired(claim.queue, claim.type, waited=waited)
+        span = self.tracer.job(claim)
+        if span.traceparent is not None:  # what follows from the job, follows from this attempt
+            claim = replace(claim, traceparent=span.traceparent)
         holding = self.keeper.hold(claim, sent_at=sent_at)
-        context = HandlerContext(holding, self.equipment, spec.child_tasks)
+        context = HandlerContext(holding, self.equipment, spec.child_tasks, span)
         job = Job(
             holding=holding,
-            running=self.handlers.prepare(_attempt(spec, claim, context)),
+            running=self.handlers.prepare(_attempt(spec, claim, context, span)),
             context=context,
             started=time.monotonic(),
             timeout=spec.timeout_seconds or timeout,
+            span=span,
             finished=asyncio.get_running_loop().create_future(),
         )
         holding.on_stop = partial(self._stop, job)
@@ -153,6 +160,7 @@ class Supervisor:
         claim, metrics = job.holding.claim, self.metrics
         seconds = time.monotonic() - job.started
         error = _error_of(outcome)
+        job.span.end(type(outcome).__name__, None if error is None else error.code)
         if status is None:
             metrics.lease_lost()
         else:
@@ -171,6 +179,7 @@ class Supervisor:
             "tenant_id": claim.tenant_id, "attempt": claim.attempts,
             "outcome": type(outcome).__name__, "status": status.value if status is not None else "LOST",
             "duration_ms": round(seconds * 1000, 1), "correlation_id": claim.correlation_id,
+            **job.span.log_fields,
         }  # fmt: skip
         if error is not None:
             told |= {"error_code": error.code, "error_message": error.message}
@@ -187,10 +196,12 @@ def _outcome(job: Job) -> Outcome:
     return returned
 
 
-async def _attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext) -> Outcome:
+async def _attempt(
+    spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext, span: JobSpan
+) -> Outcome:
     log.of_job({
         "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue, "attempt": claim.attempts,
-        "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id,
+        "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id, **span.log_fields,
     })  # fmt: skip
     return await attempt(spec, claim, context)
 

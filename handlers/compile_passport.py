@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import lru_cache
+from time import perf_counter
 from uuid import UUID
 
 import msgspec
@@ -23,10 +24,12 @@ from bpc_worker.handler_api import (
     Code,
     Context,
     HandlerSpec,
+    Measure,
     NewJob,
     Payload,
     Permanent,
     Priority,
+    Tally,
     Tx,
 )
 from bpc_worker.rows import all_of, maybe, one
@@ -118,6 +121,7 @@ class Response(msgspec.Struct, frozen=True):
     payload_hash: bytes
     proof_root_hash: bytes
     disclosure_root: bytes
+    seconds: float  # how long it took
 
 
 _rules = lru_cache(maxsize=16)(load)  # parsed and checked once per version and child
@@ -137,6 +141,7 @@ def compile_in_child(request: Request) -> Response:
 
 
 def _compiled(request: Request, rules: TypedModule) -> Response:
+    began = perf_counter()
     made = compile_passport(
         open_snapshot(request.snapshot, request.snapshot_hash),
         [make_fact(fact.fact_type, fact.fact_key, _payload(fact)) for fact in request.facts],
@@ -153,6 +158,7 @@ def _compiled(request: Request, rules: TypedModule) -> Response:
         payload_hash=made.receipt.payload_hash,
         proof_root_hash=made.receipt.proof_root_hash,
         disclosure_root=made.receipt.disclosure_root,
+        seconds=perf_counter() - began,
     )
 
 
@@ -173,7 +179,9 @@ async def handle(payload: CompilePassport, ctx: Context) -> None:
         request = await _request(payload, ctx)
         made = await ctx.child(COMPILE, request)
     except Permanent as error:
+        ctx.count(Tally.COMPILES, error.code)
         await builds.give_up(ctx, payload.build_id, error, lambda build: _comes_next(build, payload))
+    _measure(ctx, made)
     await ctx.complete(
         lambda tx: _write(tx, payload, ctx, request, made),
         result={
@@ -182,6 +190,14 @@ async def handle(payload: CompilePassport, ctx: Context) -> None:
             "proof_bytes": len(made.proof),
         },
     )
+
+
+def _measure(ctx: Context, made: Response) -> None:
+    ctx.count(Tally.COMPILES, "ok")
+    ctx.observe(Measure.COMPILE_DURATION, made.seconds)
+    ctx.observe(Measure.PAYLOAD_BYTES, len(made.payload))
+    ctx.observe(Measure.PROOF_BYTES, len(made.proof))
+    ctx.observe(Measure.RECEIPT_BYTES, len(made.receipt))
 
 
 async def _request(payload: CompilePassport, ctx: Context) -> Request:

@@ -13,8 +13,6 @@ from bpc_worker.evidence import Happened, record
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import one
 
-_SHOWN_AT_MOST = 20
-
 
 class ParseFacts(Payload, frozen=True):
     document_version_id: UUID
@@ -144,7 +142,8 @@ async def _reject(
     error = Permanent(
         code,
         f"{document.external_ref} was rejected with {len(mistakes)} {noun}; send a corrected version",
-        detail={"errors": mistakes[:_SHOWN_AT_MOST]},
+        # Their list quotes the document: it belongs to the tenant's rows, not to the queue.
+        detail={"document_version_id": str(document.document_version_id), "mistakes": len(mistakes)},
     )
     await ctx.reject(write, error)
 

@@ -138,10 +138,10 @@ class TriggerListener:
             with suppress(Exception):  # it broke meanwhile, which `_watch` has told
                 await last.channel.basic_ack(last.delivery_tag or 0, multiple=True)
 
-    def publish(self) -> None:
+    def publish(self, traceparent: str | None = None) -> None:
         """Tell the other workers to look; a failure costs them a poll interval and nothing else."""
         if self._listening_since is not None:
-            self._publisher.publish()
+            self._publisher.publish(traceparent)
 
 
 async def _watch(channel: AbstractChannel, broken: asyncio.Future[Exception]) -> None:

@@ -24,12 +24,15 @@ class Publisher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._wanted = False
+        self._traceparent: str | None = None
         self._working: asyncio.Task[None] | None = None
         self._connection: aio_pika.Connection | None = None
         self._channel: AbstractChannel | None = None
 
-    def publish(self) -> None:
+    def publish(self, traceparent: str | None = None) -> None:
+        """Of triggers that become one, it has the trace of the last."""
         self._wanted = True
+        self._traceparent = traceparent
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work())
 
@@ -39,7 +42,7 @@ class Publisher:
             pause = _BETWEEN_TRIGGERS if self._connected else _BETWEEN_CONNECTIONS
             try:
                 async with asyncio.timeout(_PUBLISH_SECONDS):
-                    await _send(await self._open_channel(), self._broker)
+                    await _send(await self._open_channel(), self._broker, self._traceparent)
             except Exception as error:  # noqa: BLE001 - never a lost job
                 pause = spread(LONGEST_BACKOFF, 0.25)
                 warn("trigger_not_published", error, pause)
@@ -70,22 +73,26 @@ class Publisher:
         await self._disconnect()
 
 
-async def publish_once(broker: Broker, *, timeout: float = 3.0) -> str | None:
+async def publish_once(broker: Broker, *, traceparent: str | None = None, timeout: float = 3.0) -> str | None:
     """Publish one trigger from a short-lived process; what went wrong, or None.
 
     Confirmed, because here nobody would see the broker's refusal, which comes later.
     """
     try:
         async with asyncio.timeout(timeout), connected(broker) as connection:
-            await _send(await connection.channel(publisher_confirms=True), broker)
+            await _send(await connection.channel(publisher_confirms=True), broker, traceparent)
     except Exception as error:  # noqa: BLE001 - the job is committed: polling finds it
         return type(error).__name__
     return None
 
 
-async def _send(channel: AbstractChannel, broker: Broker) -> None:
+async def _send(channel: AbstractChannel, broker: Broker, traceparent: str | None) -> None:
     exchange = await channel.get_exchange(broker.exchange, ensure=False)
-    message = aio_pika.Message(b"{}", delivery_mode=aio_pika.DeliveryMode.NOT_PERSISTENT)
+    message = aio_pika.Message(
+        b"{}",
+        headers=None if traceparent is None else {"traceparent": traceparent},
+        delivery_mode=aio_pika.DeliveryMode.NOT_PERSISTENT,
+    )
     await exchange.publish(message, broker.routing_key, mandatory=False)  # nobody need be listening
 
 

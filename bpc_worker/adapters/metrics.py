@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from bpc_worker.handler_api import Measure, Tally
 from bpc_worker.jobs.errors import Code
 
 _CODES = frozenset(Code)
 MOST_LABEL_VALUES = 50
+_SIZE_BUCKETS = tuple(float(1024 * 4**power) for power in range(8))  # 1 KiB to 16 MiB
 _WAIT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
 
@@ -72,7 +74,19 @@ class Metrics:
         self._broker = self._gauge("broker_connected", "1 while the AMQP consumer is there")
         self._bell = self._gauge("bell_listening", "1 while LISTEN is heard")
         self._slots = self._gauge("worker_slots_in_use", "Jobs running in this process")
+        self._pool = self._gauge("db_pool_in_use", "Connections that handlers use at this moment")
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
+        self._measures = {
+            Measure.COMPILE_DURATION: self._histogram(Measure.COMPILE_DURATION, "One compilation", ()),
+            Measure.PAYLOAD_BYTES: self._size(Measure.PAYLOAD_BYTES, "Compiled payloads"),
+            Measure.PROOF_BYTES: self._size(Measure.PROOF_BYTES, "Compiled proofs"),
+            Measure.RECEIPT_BYTES: self._size(Measure.RECEIPT_BYTES, "Compiled receipts"),
+        }
+        self._tallies = {
+            Tally.COMPILES: self._counter("compiles", "Compilations that came to an end", ("result",)),
+            Tally.WEBHOOK_DELIVERIES: self._counter("webhook_deliveries", "Attempts to deliver", ("status",)),
+        }
+        self._how = {tally: BoundedLabel() for tally in Tally}
         for counter in (self._looks, self._triggers, self._renewals, self._lost, self._rate_limited):
             counter.inc(0)  # present from the start
 
@@ -90,6 +104,9 @@ class Metrics:
         buckets: tuple[float, ...] = Histogram.DEFAULT_BUCKETS,
     ) -> Histogram:
         return Histogram(f"bpc_{name}", text, labels, registry=self.registry, buckets=buckets)
+
+    def _size(self, name: str, text: str) -> Histogram:
+        return self._histogram(name, text, (), _SIZE_BUCKETS)
 
     def _job(self, queue: str, job_type: str) -> tuple[str, str]:
         return self._queue(queue), self._type(job_type)
@@ -165,6 +182,16 @@ class Metrics:
 
     def slots(self, in_use: int) -> None:
         self._slots.set(in_use)
+
+    def pool(self, in_use: Callable[[], float]) -> None:
+        """Who is to be asked for it."""
+        self._pool.set_function(in_use)
+
+    def observe(self, measure: Measure, value: float) -> None:
+        self._measures[measure].observe(value)
+
+    def count(self, tally: Tally, how: str) -> None:
+        self._tallies[tally].labels(self._how[tally](how)).inc()
 
     def text(self, *, dropped_log_keys: int) -> bytes:
         self._dropped_keys.set(dropped_log_keys)

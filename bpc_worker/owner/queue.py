@@ -1,6 +1,7 @@
 """Tenants and jobs, as commands add them. Raises JobError; prints nothing."""
 
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -49,13 +50,15 @@ async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: s
     """Insert, commit, then wake the workers: a failed wake-up is never a lost job."""
     tenant_id = await _tenant(settings, url, tenant)
     store = PostgresJobs(app.dsn(settings, url), app.queue_settings(settings, registry))
-    try:
-        done = await store.enqueue(tenant_id, job)
-    finally:
-        store.close()
     not_told = None
-    if done.added and settings.queue.enabled and settings.queue.url is not None:
-        not_told = await publish_once(app.broker(settings, settings.queue.url))
+    with closing(app.tracer(settings)) as tracer, tracer.producing(f"enqueue {job.type}") as traceparent:
+        try:
+            done = await store.enqueue(tenant_id, replace(job, traceparent=job.traceparent or traceparent))
+        finally:
+            store.close()
+        if done.added and settings.queue.enabled and settings.queue.url is not None:
+            broker = app.broker(settings, settings.queue.url)
+            not_told = await publish_once(broker, traceparent=traceparent)
     return Queued(job_id=done.job_id, added=done.added, not_told=not_told)
 
 

@@ -1,5 +1,6 @@
 """The transactions of a pipeline's owner: for one tenant, with an actor's name, waking workers afterwards."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.registry import Registry
+from bpc_worker.tracing import NO_TRACER, Tracer
 
 Tell = Callable[[Sequence[NewJob]], None]  # what was queued, after the commit
 
@@ -44,18 +46,20 @@ class Owner:
     actor_id: str
     link: Link
     tell: Tell | None = None  # None: a trigger of its own for every transaction that queued jobs
+    tracer: Tracer = NO_TRACER
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
         """Everything inside happens or nothing does; workers are told of new jobs after the commit."""
-        async with self._session("READ COMMITTED") as session:
-            yield session
-        if session.follow_ups and self.tell is not None:
-            self.tell(session.follow_ups)
-        elif session.follow_ups and self.settings.queue.enabled and self.settings.queue.url is not None:
-            await publish_once(
-                app.broker(self.settings, self.settings.queue.url)
-            )  # polling finds them anyway
+        queue = self.settings.queue
+        with self.tracer.producing("transaction") as traceparent:
+            async with self._session("READ COMMITTED", traceparent) as session:
+                yield session
+            if session.follow_ups and self.tell is not None:
+                self.tell(session.follow_ups)
+            elif session.follow_ups and queue.enabled and queue.url is not None:
+                broker = app.broker(self.settings, queue.url)
+                await publish_once(broker, traceparent=traceparent)  # polling finds them anyway
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Tx]:
@@ -64,11 +68,12 @@ class Owner:
             yield session
 
     @asynccontextmanager
-    async def _session(self, mode: str) -> AsyncIterator[Session]:
+    async def _session(self, mode: str, traceparent: str | None = None) -> AsyncIterator[Session]:
         await begin(self.link, self.tenant_id, mode, timeout=_CALL_SECONDS)
         try:
             queue = app.queue_settings(self.settings, self.registry)
-            session = Session(self.link, Origin(tenant_id=self.tenant_id), queue, _STATEMENT_SECONDS)
+            origin = Origin(tenant_id=self.tenant_id, traceparent=traceparent)
+            session = Session(self.link, origin, queue, _STATEMENT_SECONDS)
             yield session
             await self.link.run(b"COMMIT", timeout=_STATEMENT_SECONDS)
         except BaseException:
@@ -93,6 +98,10 @@ async def open_owner(
         found = msgspec.convert(rows[0], _Found)
         [login] = await link.run(b"SELECT session_user::text AS login", timeout=_CALL_SECONDS)
         actor = f"user:{msgspec.convert(login, _Login).login}"
-        yield Owner(settings, registry, found.tenant_id, found.name, actor, link, tell)
+        tracer = app.tracer(settings)
+        try:
+            yield Owner(settings, registry, found.tenant_id, found.name, actor, link, tell, tracer)
+        finally:
+            await asyncio.to_thread(tracer.close)  # it may wait for the collector, and others may not
     finally:
         link.drop()

@@ -23,10 +23,12 @@ from bpc_worker.handler_api import (
     Command,
     HandlerSpec,
     JobId,
+    Measure,
     NewJob,
     Policy,
     Request,
     Response,
+    Tally,
     TenantId,
 )
 from bpc_worker.jobs.backoff import Backoff
@@ -95,6 +97,20 @@ class InProcess:
         return response(task, msgspec.msgpack.decode(said, type=ChildAnswer))
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What handlers measured and counted, in order."""
+
+    values: list[tuple[Measure, float]] = field(default_factory=list)
+    counts: list[tuple[Tally, str]] = field(default_factory=list)
+
+    def observe(self, measure: Measure, value: float) -> None:
+        self.values.append((measure, value))
+
+    def count(self, tally: Tally, how: str) -> None:
+        self.counts.append((tally, how))
+
+
 @dataclass(kw_only=True)
 class Workbench:
     """Handlers, a queue and a clock. Nothing waits: when nothing is due, the clock goes to what is next."""
@@ -109,6 +125,7 @@ class Workbench:
         default_factory=lambda: Keyring(development_signer(), DEVELOPMENT_DISCLOSURE_KEY)
     )
     clock: FakeClock = field(default_factory=FakeClock)
+    measured: Measured = field(default_factory=Measured)
 
     def __post_init__(self) -> None:
         self._registry = _registry(self.handlers)
@@ -137,6 +154,7 @@ class Workbench:
             policy=self.policy,
             keyring=self.keyring,
             settlement=end,
+            metrics=self.measured,
         )
 
     async def enqueue(self, *jobs: NewJob, tenant_id: TenantId = A_TENANT) -> list[JobId]:

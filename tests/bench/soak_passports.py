@@ -9,13 +9,13 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean
 
 import msgspec
 
 from bpc_worker import config, registry
 from bpc_worker.owner.builds import Document, Folder, read_folder, start_build
 from bpc_worker.owner.session import open_owner
+from tests.bench.soak import fifths, rss
 from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.pipeline import EXAMPLE, pipeline
@@ -51,16 +51,7 @@ def megabytes(worker: Worker) -> tuple[float, float, int]:
     threads = Path(f"/proc/{worker.pid}/task").glob("*/children")  # the handlers' thread starts them
     children = [int(pid) for thread in threads for pid in thread.read_text().split()]
     files = len(list(Path(f"/proc/{worker.pid}/fd").iterdir()))
-    return _rss(worker.pid), sum(map(_rss, children)), files
-
-
-def _rss(pid: int) -> float:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return 0.0
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
+    return rss(worker.pid), sum(map(rss, children)), files
 
 
 async def make(db: Database, running: Worker, count: int) -> list[tuple[int, float, float, int]]:
@@ -87,11 +78,6 @@ async def make(db: Database, running: Worker, count: int) -> list[tuple[int, flo
 
 def undone(db: Database) -> int:
     return int(str(db.one("SELECT count(*) AS n FROM passport_builds WHERE state <> 'DONE'")["n"]))
-
-
-def fifths(values: list[float]) -> tuple[float, float]:
-    size = max(1, len(values) // 5)
-    return mean(values[size : 2 * size]), mean(values[-size:])
 
 
 def main() -> None:

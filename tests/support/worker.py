@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from tests.support.log_lines import strange
+
 SITE = Path(__file__).parent / "site"  # the test handlers, as an installed distribution
 COMMAND = [str(Path(sys.executable).parent / "bpc-worker")]
 
@@ -46,9 +48,11 @@ def environment(url: str, **settings: object) -> dict[str, str]:
 
 class Worker:
     def __init__(self, url: str, *arguments: str, **settings: object) -> None:
+        env = environment(url, **settings)
+        self._logs_json = env["BPC_LOG_FORMAT"] == "json"
         self._process = subprocess.Popen(
             [*COMMAND, "run", *arguments],
-            env=environment(url, **settings),
+            env=env,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -118,7 +122,7 @@ class Worker:
         return self.wait(within)
 
     def end(self) -> None:
-        """Whatever state it is in."""
+        """Whatever state it is in; and everything it wrote must have been a log line as they should be."""
         if self.exit_code is None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGCONT)
@@ -127,6 +131,9 @@ class Worker:
         self._reader.join(timeout=5)
         if self._process.stderr is not None:
             self._process.stderr.close()
+        if self._logs_json:
+            odd = strange(self.raw, cut_short=self.exit_code != 0)
+            assert not odd, f"not log lines with allowed keys: {odd[:5]}"
 
 
 @contextmanager

@@ -18,6 +18,7 @@ class Sending:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sent = 0
+        self.traces: list[str | None] = []
         self.gate = asyncio.Event()
         self.gate.set()
         self.error: Exception | None = None
@@ -27,8 +28,9 @@ class Sending:
     async def _open_channel(self) -> None:
         return None
 
-    async def _send(self, _: AbstractChannel, __: Broker) -> None:
+    async def _send(self, _: AbstractChannel, __: Broker, traceparent: str | None) -> None:
         self.sent += 1
+        self.traces.append(traceparent)
         await self.gate.wait()
         if self.error is not None:
             raise self.error
@@ -58,14 +60,15 @@ async def test_a_burst_is_two_messages_the_second_for_whoever_came_while_the_fir
     sending.gate.clear()
     publisher.publish()
     await until(lambda: sending.sent == 1)
-    for _ in range(1000):
-        publisher.publish()
+    for number in range(1000):
+        publisher.publish(f"trace {number}")
     sending.gate.set()
     assert publisher._working is not None
     async with asyncio.timeout(5):
         await publisher._working
 
     assert sending.sent == 2
+    assert sending.traces == [None, "trace 999"]
 
 
 async def test_a_failed_publish_is_a_warning_and_the_next_ones_wait(

@@ -127,7 +127,14 @@ ROWS = (
         ),
     ),
     Row("000", "job id filepath filesize priority retries creation_time", (f"{HERE}::test_000_job_columns",)),
-    Row("000", "metrics jobs_consumed_total …", (f"{HERE}::test_000_metrics",)),
+    Row(
+        "000",
+        "metrics jobs_consumed_total …",
+        (
+            f"{HERE}::test_000_metrics",
+            "unit/test_metrics.py::test_every_name_of_the_contract_is_there_with_its_labels",
+        ),
+    ),
     Row(
         "000",
         "reaper: pages, passes, pauses",
@@ -138,9 +145,10 @@ ROWS = (
     ),
     Row(
         "000",
-        "log keys",
+        "log keys, span tags",
         (
             f"{HERE}::test_000_log_keys",
+            "unit/test_tracing.py::test_a_span_has_the_queue_the_id_and_the_outcome_and_of_an_error_its_code_only",
             "unit/test_log.py::test_strictness_turns_an_unknown_key_into_an_error_at_the_caller",
         ),
     ),

@@ -9,16 +9,18 @@ from bpc_worker.handler_api import (
     Context,
     HandlerSpec,
     LeaseLost,
+    Measure,
     NewJob,
     Payload,
     Permanent,
     Priority,
     Retryable,
     Snooze,
+    Tally,
     Tx,
 )
-from bpc_worker.testing import FakeTx, Unanswered, Workbench, a_job, drain
-from handlers import run_command
+from bpc_worker.testing import FakeTx, Unanswered, Workbench, a_job, an_id, drain
+from handlers import compile_passport, run_command
 from tests.support.child_tasks import WORK, Ask
 
 
@@ -64,6 +66,30 @@ async def test_errors_end_as_in_the_worker(raised: Exception, status: str, attem
     job = (await drain(spec(handle), a_job())).only
 
     assert (job.status, job.attempts, job.code) == (status, attempts, code)
+
+
+async def test_what_a_handler_measures_and_counts_is_kept() -> None:
+    async def handle(payload: Numbered, ctx: Context) -> None:
+        ctx.observe(Measure.PAYLOAD_BYTES, payload.number)
+        ctx.count(Tally.COMPILES, "ok")
+
+    bench = Workbench(handlers=spec(handle))
+    await bench.enqueue(a_job(payload={"number": 21}))
+    await bench.drain()
+
+    assert bench.measured.values == [(Measure.PAYLOAD_BYTES, 21)]
+    assert bench.measured.counts == [(Tally.COMPILES, "ok")]
+
+
+async def test_a_compilation_that_can_never_work_is_counted_by_its_code() -> None:
+    bench = Workbench(handlers=compile_passport.SPEC, answers={"passports/read": []})
+    unknown = str(an_id(1))
+    ids = ("passport_id", "snapshot_id", "rule_package_version_id")
+    await bench.enqueue(a_job("COMPILE_PASSPORT", payload=dict.fromkeys(ids, unknown)))
+    job = (await bench.drain()).only
+
+    assert (job.status, job.code) == ("FAILED", "NOT_FOUND")
+    assert bench.measured.counts == [(Tally.COMPILES, "NOT_FOUND")]
 
 
 async def test_retries_wait_by_the_clock_of_the_bench() -> None:

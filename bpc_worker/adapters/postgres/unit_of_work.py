@@ -33,14 +33,17 @@ class LinkPool:
         self._dsn = dsn
         self._free = asyncio.Semaphore(size)
         self._idle: list[Link] = []
+        self.in_use = 0
 
     @asynccontextmanager
     async def link(self) -> AsyncIterator[Link]:
         async with self._free:
             link = self._idle.pop() if self._idle else Link(self._dsn)
+            self.in_use += 1
             try:
                 yield link
             finally:
+                self.in_use -= 1
                 if link.idle:
                     self._idle.append(link)
                 else:
