@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.adapters.postgres.schema import applied_migrations
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
+from bpc_worker.breaker import BreakerRules, Breakers
 from bpc_worker.config import Settings
 from bpc_worker.context import Equipment
 from bpc_worker.core.signing import Ed25519Signer
@@ -116,7 +118,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     listener = _listener(settings, wake, health, metrics) if plan.works else None
     bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
-    equipment, close_handlers = _equipment(settings, registry, url)
+    equipment, close_handlers = _equipment(settings, registry, url, metrics)
     runner = None
     if plan.works:
         stuck = asyncio.Event()
@@ -227,7 +229,7 @@ def broker(settings: Settings, url: str) -> Broker:
 
 
 def _equipment(
-    settings: Settings, registry: Registry, url: str
+    settings: Settings, registry: Registry, url: str, metrics: Metrics
 ) -> tuple[Equipment, Callable[[], Coroutine[object, object, None]]]:
     pool = LinkPool(dsn(settings, url, quiet=True), settings.database.handler_connections)
     children = Children(
@@ -258,9 +260,22 @@ def _equipment(
         commands=settings.commands,
         policy=policy(settings),
         keyring=keyring(settings),
+        breakers=_breakers(settings, metrics),
         settlement=settle,
     )
     return equipment, close
+
+
+def _breakers(settings: Settings, metrics: Metrics) -> Breakers:
+    told = settings.circuit_breaker
+    rules = BreakerRules(
+        failure_threshold=told.failure_threshold,
+        window=told.window,
+        cooldown_period=told.cooldown_period,
+        min_samples=told.min_samples,
+        half_open_probes=told.half_open_probes,
+    )
+    return Breakers(rules, clock=time.monotonic, on_state=metrics.breaker)
 
 
 def policy(settings: Settings) -> Policy:

@@ -52,6 +52,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._type = BoundedLabel()
         self._queue = BoundedLabel()
+        self._target = BoundedLabel()
         job = ("queue", "type")
         self._acquired = self._counter("jobs_acquired", "Jobs claimed", job)
         self._completed = self._counter("jobs_completed", "Attempts settled", (*job, "status"))
@@ -71,6 +72,7 @@ class Metrics:
         self._broker = self._gauge("broker_connected", "1 while the AMQP consumer is there")
         self._bell = self._gauge("bell_listening", "1 while LISTEN is heard")
         self._slots = self._gauge("worker_slots_in_use", "Jobs running in this process")
+        self._breakers = self._gauge("circuit_breaker_state", "0 closed, 1 half-open, 2 open", ("target",))
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
         for counter in (self._looks, self._triggers, self._renewals, self._lost):
             counter.inc(0)  # present from the start
@@ -78,8 +80,8 @@ class Metrics:
     def _counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
         return Counter(f"bpc_{name}", text, labels, registry=self.registry)
 
-    def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(f"bpc_{name}", text, registry=self.registry)
+    def _gauge(self, name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
+        return Gauge(f"bpc_{name}", text, labels, registry=self.registry)
 
     def _histogram(
         self,
@@ -158,6 +160,9 @@ class Metrics:
 
     def bell(self, *, listening: bool) -> None:
         self._bell.set(listening)
+
+    def breaker(self, target: str, state: int) -> None:
+        self._breakers.labels(target=self._target(target)).set(state)
 
     def slots(self, in_use: int) -> None:
         self._slots.set(in_use)
