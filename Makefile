@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 WHEEL_DIR := dist
+BENCH_READY := .venv-bench/.ready
 CORE_COVERED = $(BIN)/coverage run --source=bpc_worker.core -m pytest
 CORE_REPORT = $(BIN)/coverage report --fail-under=100 --precision=2 --skip-covered --show-missing
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \
-        catalogue vectors mutants coverage coverage-core wheel lock up down psql clean
+        catalogue vectors mutants coverage coverage-core bench bench-quick wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +22,12 @@ $(READY): requirements/dev.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
+
+$(BENCH_READY): requirements/bench.lock
+	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	@echo "installing the peers into .venv-bench (once)"
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.lock
+	@touch $(BENCH_READY)
 
 setup: $(READY) ## the virtual environment with everything pinned
 
@@ -41,6 +48,7 @@ test-quick: $(READY)
 
 test-faults: $(READY) ## minutes of broken servers and killed processes
 	$(BIN)/pytest tests/faults
+	BPC_TEST_HISTORIES=10 $(BIN)/pytest tests/contract/test_random_histories.py
 
 check: fmt-check lint types imports vectors test wheel ## everything a change must pass
 
@@ -79,6 +87,12 @@ coverage: $(READY) ## branch coverage of the unit, contract and integration test
 	$(BIN)/coverage run -m pytest -q tests/unit tests/contract tests/integration
 	$(BIN)/coverage report --skip-covered --sort=cover
 
+bench: $(READY) $(BENCH_READY) ## us beside our peers on one PostgreSQL, a quarter of an hour; fails when a goal is missed
+	$(BIN)/python -m tests.bench.run --docs docs/benchmarks.md
+
+bench-quick: $(READY) $(BENCH_READY) ## the same with less of everything, in two minutes
+	$(BIN)/python -m tests.bench.run --quick
+
 wheel: $(READY) ## the wheel, in dist/
 	$(BIN)/python -m hatchling build -t wheel -d $(WHEEL_DIR)
 
@@ -87,6 +101,8 @@ lock: $(READY) ## resolve the dependencies anew (needs uv)
 	  --no-annotate --upgrade pyproject.toml -o requirements/runtime.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --no-annotate --upgrade pyproject.toml --extra demo --group dev -o requirements/dev.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --no-annotate --upgrade --group pyproject.toml:bench -o requirements/bench.lock
 
 up: ## PostgreSQL, RabbitMQ and a worker in containers
 	docker compose up --build --wait
@@ -98,4 +114,4 @@ psql: ## a psql on the containers' database
 	docker compose exec postgres psql -U bpc bpc
 
 clean: ## remove what the targets made
-	rm -rf .venv dist out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage
+	rm -rf .venv .venv-bench dist out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

@@ -5,33 +5,28 @@ import gc
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 from bpc_worker import __version__, log
 from bpc_worker.adapters import ids
-from bpc_worker.adapters.amqp import Broker, TriggerListener
+from bpc_worker.adapters.amqp import TriggerListener
 from bpc_worker.adapters.children import ChildLimits, Children
 from bpc_worker.adapters.http import ProbeServer
 from bpc_worker.adapters.metrics import Metrics
 from bpc_worker.adapters.migrate import known, schema_problem
 from bpc_worker.adapters.postgres.bell import BellListener, Ringer
-from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
-from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.adapters.postgres.schema import applied_migrations
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
-from bpc_worker.breaker import BreakerRules, Breakers
+from bpc_worker.breaker import Breakers
 from bpc_worker.config import Settings
 from bpc_worker.context import Equipment
-from bpc_worker.core.signing import Ed25519Signer
+from bpc_worker.duties import Duty, around
 from bpc_worker.engine import Engine
-from bpc_worker.handler_api import Policy
 from bpc_worker.handler_loop import HandlerLoop
 from bpc_worker.health import Health
-from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, Settleable
 from bpc_worker.jobs.settlement import Settlement, settlement
-from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.lease import LeaseKeeper, LeaseTiming
 from bpc_worker.reaper import Reaper
 from bpc_worker.registry import Registry
@@ -40,6 +35,31 @@ from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
 from bpc_worker.wake import Wake
+from bpc_worker.wiring import (
+    backoff,
+    breaker_rules,
+    broker,
+    call_timeout,
+    dsn,
+    keyring,
+    policy,
+    queue_settings,
+)
+
+# Those of wiring are the composition root's, too: whoever opens a database asks here.
+__all__ = [
+    "Plan",
+    "PortTakenError",
+    "backoff",
+    "broker",
+    "call_timeout",
+    "dsn",
+    "keyring",
+    "policy",
+    "queue_settings",
+    "run",
+    "serve",
+]
 
 _log = log.get("app")
 
@@ -50,52 +70,13 @@ class PortTakenError(Exception):
     """Somebody else listens where the probes should."""
 
 
-def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = False) -> Dsn:
-    lease = settings.jobs.lease_seconds
-    return Dsn(
-        url=url,
-        application_name=f"bpc-worker {settings.worker.id}",
-        connect_timeout=call_timeout(settings),
-        statement_timeout=settings.database.statement_timeout_seconds,
-        lock_timeout=min(1.0, call_timeout(settings) / 2),  # a locked row is told from a silent server
-        idle_in_transaction_timeout=lease / 2,
-        prepared_statements=settings.database.prepared_statements,
-        engine=engine,
-        quiet=quiet,
-    )
-
-
-def call_timeout(settings: Settings) -> float:
-    """How long the engine waits for one answer: several tries must fit into a lease."""
-    return max(2.0, min(5.0, settings.jobs.lease_seconds / 6))
-
-
-def queue_settings(settings: Settings, registry: Registry) -> QueueSettings:
-    return QueueSettings(
-        owner=settings.worker.id,
-        types=tuple(sorted(registry)),
-        queues=settings.worker.queues,
-        lease_seconds=settings.jobs.lease_seconds,
-        call_timeout=call_timeout(settings),
-        backoff=backoff(settings),
-        max_attempts_default=settings.jobs.max_attempts_default,
-        type_defaults={
-            name: TypeDefaults(priority=spec.priority, max_attempts=spec.max_attempts)
-            for name, spec in registry.items()
-        },
-    )
-
-
-def backoff(settings: Settings) -> Backoff:
-    return Backoff(base=settings.jobs.backoff_base, cap=settings.jobs.backoff_max)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What this process is for."""
 
     works: bool = True
     reaps: bool = True
+    produces: Duty | None = None
     until_empty: bool = False
 
 
@@ -115,7 +96,9 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         on_renewed=metrics.renewed,
         on_database=health.note_database,
     )
-    listener = _listener(settings, wake, health, metrics) if plan.works else None
+    listener = _listener(settings, wake, health, metrics) if plan.works or plan.produces else None
+    tell_others = listener.publish if listener is not None else Ringer(store.ring).ring
+    surroundings = around(wake, health, metrics, tell_others, alone=not plan.works)
     bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
     equipment, close_handlers = _equipment(settings, registry, url, metrics)
@@ -139,7 +122,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             wake=wake,
             health=health,
             metrics=metrics,
-            tell_others=listener.publish if listener is not None else Ringer(store.ring).ring,
+            tell_others=tell_others,
         )
         runner = Runner(parts, _pace(settings), stuck=stuck)
     reaper = Reaper(
@@ -161,6 +144,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             *((reaper.run,) if plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
+            *((partial(plan.produces, surroundings),) if plan.produces else ()),
         ),
         schema_problem=lambda: _schema_problem(settings, url),
         grace_seconds=settings.worker.shutdown_grace_seconds,
@@ -224,10 +208,6 @@ def _bell(settings: Settings, url: str, wake: Wake, metrics: Metrics) -> BellLis
     )
 
 
-def broker(settings: Settings, url: str) -> Broker:
-    return Broker(url=url, exchange=settings.queue.exchange, routing_key=settings.queue.routing_key)
-
-
 def _equipment(
     settings: Settings, registry: Registry, url: str, metrics: Metrics
 ) -> tuple[Equipment, Callable[[], Coroutine[object, object, None]]]:
@@ -260,47 +240,10 @@ def _equipment(
         commands=settings.commands,
         policy=policy(settings),
         keyring=keyring(settings),
-        breakers=_breakers(settings, metrics),
+        breakers=Breakers(breaker_rules(settings), clock=time.monotonic, on_state=metrics.breaker),
         settlement=settle,
     )
     return equipment, close
-
-
-def _breakers(settings: Settings, metrics: Metrics) -> Breakers:
-    told = settings.circuit_breaker
-    rules = BreakerRules(
-        failure_threshold=told.failure_threshold,
-        window=told.window,
-        cooldown_period=told.cooldown_period,
-        min_samples=told.min_samples,
-        half_open_probes=told.half_open_probes,
-    )
-    return Breakers(rules, clock=time.monotonic, on_state=metrics.breaker)
-
-
-def policy(settings: Settings) -> Policy:
-    return Policy(
-        ingest_folders=tuple(Path(folder) for folder in settings.ingest.folders),
-        document_bytes=settings.limits.document_bytes,
-        payload_bytes=settings.limits.payload_bytes,
-        proof_bytes=settings.limits.proof_bytes,
-        receipt_bytes=settings.limits.receipt_bytes,
-    )
-
-
-def keyring(settings: Settings) -> Keyring:
-    """The configured keys; in development, for those that are not, keys that everybody knows."""
-    seed, key_id = settings.signing.private_key, settings.signing.key_id
-    disclosure_key = settings.disclosure.key
-    if seed is not None and key_id is not None:
-        return Keyring(Ed25519Signer(key_id, seed), disclosure_key or _development_disclosure_key(settings))
-    if settings.env == "prod":
-        return Keyring(None, disclosure_key)
-    return Keyring(development_signer(), disclosure_key or _development_disclosure_key(settings))
-
-
-def _development_disclosure_key(settings: Settings) -> bytes | None:
-    return None if settings.env == "prod" else DEVELOPMENT_DISCLOSURE_KEY
 
 
 def _slots(settings: Settings, registry: Registry, equipment: Equipment) -> Slots:

@@ -23,6 +23,8 @@ from bpc_worker.cli_session import config_option, tenant_option
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config import Settings
+    from bpc_worker.duties import Duty
+    from bpc_worker.registry import Registry
 
 _EXIT_CODES = """\b
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no database.
@@ -36,7 +38,9 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--role", type=click.Choice(["worker", "reaper", "all"]), default="all", show_default=True)
+@click.option(
+    "--role", type=click.Choice(["worker", "producer", "reaper", "all"]), default="all", show_default=True
+)
 @click.option("--migrate", "with_migrations", is_flag=True, help="Bring the schema up to date first.")
 @click.option("--concurrency", type=int, help="Jobs at a time (worker.concurrency).")
 @config_option
@@ -66,8 +70,20 @@ def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empt
     from bpc_worker.engine import SchemaRefusedError
 
     handlers = installed_handlers()
-    plan = app.Plan(works=role != "reaper", reaps=True, until_empty=until_empty)
+    inbox = settings.producer.scan_dir if role in {"producer", "all"} else None
+    if role == "producer" and inbox is None:
+        fail(
+            EXIT_USAGE,
+            "the producer needs an inbox",
+            "name its folder in producer.scan_dir (BPC_PRODUCER_SCAN_DIR)",
+        )
     with database_url(settings) as url:
+        plan = app.Plan(
+            works=role in {"worker", "all"},
+            reaps=role != "producer",
+            produces=_producer(settings, handlers, url, inbox),
+            until_empty=until_empty,
+        )
         if with_migrations:
             migrate_now(settings.database.migrate_url or url)
         try:
@@ -77,6 +93,14 @@ def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empt
         except app.PortTakenError as error:
             fail(EXIT_FAILED, str(error))
     raise SystemExit(code)
+
+
+def _producer(settings: "Settings", handlers: "Registry", url: str, inbox: str | None) -> "Duty | None":
+    if inbox is None:
+        return None
+    from bpc_worker import producer
+
+    return producer.duty(settings, handlers, url, inbox)
 
 
 @main.command()

@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
 _ID = "ID is the id of a version or its sha256, or a document's id or name: then its newest version."
 _KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
 _NUMBER_FORMATS = ("1.234,56", "1,234.56")
-_MIME_TYPES = {".csv": "text/csv", ".json": "application/json"}
 _STDIN = "-"
 
 
@@ -114,10 +113,11 @@ def _upload(
     file: str, kind: str, mime_type: str | None, ref: str | None, number_format: str | None, limit: int
 ) -> "Upload":
     from bpc_worker.adapters.bounded_files import read_at_most, take_at_most
+    from bpc_worker.documents.mime_types import by_ending
     from bpc_worker.owner.documents import Upload
 
     path = None if file == _STDIN else Path(file)
-    mime_type = mime_type or (None if path is None else _MIME_TYPES.get(path.suffix.lower()))
+    mime_type = mime_type or (None if path is None else by_ending(path.name))
     ref = ref or (None if path is None else path.name)
     if mime_type is None:
         fail(

@@ -8,5 +8,7 @@ from dataclasses import dataclass, field
 class Command:
     argv: tuple[str, ...]
     timeout_seconds: float = 60.0
+    memory_mb: int | None = None  # of each of its processes
+    cpu_seconds: int | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None

@@ -83,6 +83,18 @@ class Reaper:
 
 
 @dataclass(frozen=True, slots=True)
+class Producer:
+    scan_dir: str | None
+    include_globs: tuple[str, ...]
+    exclude_globs: tuple[str, ...]
+    default_priority: str
+    high_priority_exts: tuple[str, ...]
+    rate_limit_per_sec: float
+    rate_limit_key: str
+    scan_interval_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Http:
     host: str
     port: int
@@ -147,6 +159,7 @@ class Settings:
     jobs: Jobs
     worker: Worker
     reaper: Reaper
+    producer: Producer
     http: Http
     health: Health
     log: Log

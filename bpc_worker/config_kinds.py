@@ -5,6 +5,8 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from bpc_worker.jobs.model import Priority
+
 Parse = Callable[[object], object]
 Schema = Mapping[str, object]
 
@@ -164,6 +166,52 @@ def _folders(value: object) -> tuple[str, ...]:
 
 
 folders = Kind("absolute paths of folders, a list or separated by commas", _folders, _LIST)
+
+
+def _folder(value: object) -> str:
+    [found] = _folders([value])
+    return found
+
+
+folder = Kind("the absolute path of a folder", _folder, {"type": "string", "pattern": "^/"})
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    return _list_of(value, text(200))
+
+
+patterns = Kind("patterns like *.csv, a list or separated by commas", _patterns, _LIST)
+
+# What is being written, or was left by a program; names that begin with a dot are left alone anyway.
+UNFINISHED = (
+    "*.tmp",
+    "*.part",
+    "*.partial",
+    "*.crdownload",
+    "*.filepart",
+    "*.swp",
+    "*~",
+    "Thumbs.db",
+    "desktop.ini",
+)
+
+
+def _endings(value: object) -> tuple[str, ...]:
+    return tuple("." + ending.lower().removeprefix(".") for ending in _patterns(value))
+
+
+endings = Kind("endings of file names like .json, a list or separated by commas", _endings, _LIST)
+
+
+def _priority(value: object) -> str:
+    return Priority.named(value).label
+
+
+priority = Kind(
+    "critical, high, normal or low (or 0 to 3)",
+    _priority,
+    {"enum": [*(each.label for each in Priority), *(each.value for each in Priority)]},
+)
 
 
 def _tables(value: object) -> tuple[str, ...]:

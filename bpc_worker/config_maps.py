@@ -44,6 +44,8 @@ class Schedule:
 class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
     argv: Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]
     timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=86400)] = 60
+    memory_mb: Annotated[int, msgspec.Meta(ge=16, le=1_048_576)] | None = None
+    cpu_seconds: Annotated[int, msgspec.Meta(ge=1, le=86400)] | None = None
     env: dict[_Variable, _Text] = {}
     cwd: _Path | None = None
 
@@ -93,7 +95,7 @@ def _command(name: object, entry: object) -> Command:
     parsed = msgspec.convert(entry, _CommandEntry)
     if not parsed.argv[0].startswith("/"):
         raise NotAllowedError("argv[0] must be an absolute path")
-    return Command(argv=parsed.argv, timeout_seconds=parsed.timeout_seconds, env=parsed.env, cwd=parsed.cwd)
+    return Command(**msgspec.structs.asdict(parsed))
 
 
 def _rate(name: object, entry: object) -> Rate:
@@ -169,9 +171,17 @@ def _objects(**properties: str) -> Mapping[str, object]:
 
 commands = Kind(
     "a mapping (JSON in the environment) of names to "
-    "{argv: [/absolute/path, …], timeout_seconds: 60, env: {}, cwd: null}",
+    "{argv: [/absolute/path, …], timeout_seconds: 60, memory_mb: null, cpu_seconds: null, "
+    "env: {}, cwd: null}",
     lambda value: _mapping(value, _command),
-    _objects(argv="array!", timeout_seconds="number", env="object", cwd="string"),
+    _objects(
+        argv="array!",
+        timeout_seconds="number",
+        memory_mb="integer",
+        cpu_seconds="integer",
+        env="object",
+        cwd="string",
+    ),
 )
 rates = Kind(
     "a mapping (JSON in the environment) of job types, or other buckets, to {per_second: 5, burst: 10}",

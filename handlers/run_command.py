@@ -1,13 +1,17 @@
 """RUN_COMMAND: run an allow-listed external program, JSON in, JSON out."""
 
 import asyncio
+import errno
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from secrets import token_hex
 
 import msgspec
 
+from bpc_worker import launch
 from bpc_worker.handler_api import (
     Code,
     Command,
@@ -18,7 +22,10 @@ from bpc_worker.handler_api import (
     Retryable,
 )
 
+STDOUT, STDERR = 1, 2
+
 _OUTPUT_LIMIT = 64 * 1024
+_LAST_WORDS = 2000
 _LAST_WORDS_SECONDS = 1.0
 
 
@@ -44,16 +51,16 @@ async def handle(payload: RunCommand, ctx: Context) -> object:
             f"command {payload.command!r} is not in the allow-list (it has: {known})",
         )
     ctx.check_lease()
-    code, stdout, stderr = await run(command, payload, environment(command, ctx))
-    result = {
-        "exit_code": code,
-        "answer": answer_of(stdout),
-        "stdout": text(stdout),
-        "stderr": text(stderr),
-    }
+    code, said = await run(command, payload, environment(command, ctx))
+    answer = None if said.cut_short(STDOUT) else answer_of(said.heard(STDOUT))
     if code != 0:
-        raise failure(payload.command, code, result)
-    return result
+        raise failure(payload.command, code, answer, said)
+    return {
+        "exit_code": code,
+        "answer": answer,
+        "stdout": text(said.heard(STDOUT)),
+        "stderr": text(said.heard(STDERR)),
+    }
 
 
 def environment(command: Command, ctx: Context) -> dict[str, str]:
@@ -69,22 +76,26 @@ def environment(command: Command, ctx: Context) -> dict[str, str]:
 
 
 class Conversation(asyncio.SubprocessProtocol):
-    """What the program says, capped, and when it ends: its own end counts, not that of its pipes.
-
-    Something that it left in the background may hold those open for as long as it likes.
-    """
+    """What the program says, capped, and when it ends: its own end counts, not that of its pipes."""
 
     def __init__(self) -> None:
-        self.said = {1: bytearray(), 2: bytearray()}
+        self._said = {STDOUT: bytearray(), STDERR: bytearray()}
+        self._lengths = {STDOUT: 0, STDERR: 0}
         self.ended = asyncio.Event()
         self.silent = asyncio.Event()
-        self._speaking = {1, 2}
+        self._speaking = {STDOUT, STDERR}
+
+    def heard(self, fd: int) -> bytes:
+        return bytes(self._said[fd])
+
+    def cut_short(self, fd: int) -> bool:
+        return self._lengths[fd] > _OUTPUT_LIMIT
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        kept = self.said[fd]
-        kept += data[
-            : _OUTPUT_LIMIT - len(kept)
-        ]  # the rest is thrown away, so that the program does not block
+        self._lengths[fd] += len(data)
+        kept = self._said[fd]
+        # The rest is thrown away, so that the program does not block.
+        kept += data[: _OUTPUT_LIMIT - len(kept)]
 
     def pipe_connection_lost(self, fd: int, _: Exception | None) -> None:
         self._speaking.discard(fd)
@@ -95,28 +106,57 @@ class Conversation(asyncio.SubprocessProtocol):
         self.ended.set()
 
 
-async def run(command: Command, payload: RunCommand, env: Mapping[str, str]) -> tuple[int, bytes, bytes]:
-    """Exit code, standard output and error. The whole process group ends with us, whatever happens."""
-    try:
-        transport, program = await asyncio.get_running_loop().subprocess_exec(
-            Conversation, *command.argv, *payload.args, env=env, cwd=command.cwd, start_new_session=True
-        )
-    except (OSError, ValueError) as error:
-        raise Permanent(
-            Code.CONFIG_MISSING, f"command {payload.command!r} cannot be started: {error}"
-        ) from error
+async def run(command: Command, payload: RunCommand, env: Mapping[str, str]) -> tuple[int, Conversation]:
+    """Exit code and what was said. Everything that the program started ends with us, whatever happens."""
+    name, mark = payload.command, f"{token_hex(16)} "
+    transport, program = await _start(command, payload, env, mark)
     try:
         async with asyncio.timeout(command.timeout_seconds):
             _tell(transport, bytes(payload.stdin))
             await program.ended.wait()
     except TimeoutError as error:
-        raise Retryable(
-            Code.COMMAND_TIMEOUT,
-            f"command {payload.command!r} did not end within {command.timeout_seconds:g} s",
-        ) from error
+        message = f"command {name!r} did not end within {command.timeout_seconds:g} s"
+        raise Retryable(Code.COMMAND_TIMEOUT, message, detail=last_words(program)) from error
     finally:
         await _end(transport, program)
-    return transport.get_returncode() or 0, bytes(program.said[1]), bytes(program.said[2])
+    code = transport.get_returncode()
+    if code is None:
+        raise Retryable(Code.COMMAND_FAILED, f"command {name!r}: nobody knows how it ended")
+    if code == launch.CANNOT_START and program.heard(STDERR).startswith(mark.encode()):
+        number, _, why = text(program.heard(STDERR)).removeprefix(mark).partition(" ")
+        raise _cannot_start(name, int(number), f"{command.argv[0]}: {why}")
+    return code, program
+
+
+async def _start(
+    command: Command, payload: RunCommand, env: Mapping[str, str], mark: str
+) -> tuple[asyncio.SubprocessTransport, Conversation]:
+    orders = {
+        "worker": os.getpid(),
+        "mark": mark,
+        "memory_mb": command.memory_mb,
+        "cpu_seconds": command.cpu_seconds,
+        "lc_ctype": env.get("LC_CTYPE"),
+    }
+    watcher = (sys.executable, "-I", "-S", launch.__file__, msgspec.json.encode(orders).decode())
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.subprocess_exec(
+            Conversation, *watcher, *command.argv, *payload.args,
+            env=env, cwd=command.cwd, start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise _cannot_start(payload.command, error.errno or 0, str(error)) from error
+    except ValueError as error:
+        raise Permanent(Code.VALIDATION_ERROR, f"args: {error}") from error
+
+
+def _cannot_start(name: str, number: int, why: str) -> Permanent | Retryable:
+    """A machine that is short of something, or a program that is being replaced, is another matter later."""
+    message = f"command {name!r} cannot be started: {why}"
+    if number in {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY}:
+        return Retryable(Code.COMMAND_FAILED, message)
+    return Permanent(Code.CONFIG_MISSING, message)
 
 
 def _tell(transport: asyncio.SubprocessTransport, data: bytes) -> None:
@@ -128,14 +168,24 @@ def _tell(transport: asyncio.SubprocessTransport, data: bytes) -> None:
 
 
 async def _end(transport: asyncio.SubprocessTransport, program: Conversation) -> None:
-    """Nothing of it is left: neither the processes, unless one made itself independent, nor the pipes."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(transport.get_pid(), signal.SIGKILL)
+    """Nothing of it is left: its watcher sees to that, and is ended itself should it not manage."""
+    try:
+        transport.send_signal(signal.SIGTERM)
+        if not await _within(program.ended) and transport.get_returncode() is None:
+            os.killpg(transport.get_pid(), signal.SIGKILL)
+            await _within(program.ended)
+        await _within(program.silent)
+    except ProcessLookupError:
+        await _within(program.silent)
+    finally:
+        transport.close()
+
+
+async def _within(happens: asyncio.Event) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(_LAST_WORDS_SECONDS):
-            await program.ended.wait()
-            await program.silent.wait()
-    transport.close()
+            await happens.wait()
+    return happens.is_set()
 
 
 def text(output: bytes) -> str:
@@ -152,18 +202,31 @@ def answer_of(stdout: bytes) -> object:
     return None if b"\\u0000" in stdout else answer  # PostgreSQL cannot store that character
 
 
-def failure(name: str, code: int, result: Mapping[str, object]) -> Permanent | Retryable:
+def failure(name: str, code: int, answer: object, said: Conversation) -> Permanent | Retryable:
     try:
-        said = msgspec.convert(result["answer"], Answer)
+        own_words = msgspec.convert(answer, Answer)
     except msgspec.ValidationError:
-        said = Answer()
-    family = Permanent if said.permanent else Retryable
-    message = f"command {name!r} ended with exit code {code}"
+        own_words = Answer()
+    family = Permanent if own_words.permanent else Retryable
+    message = f"command {name!r} {_how(code)}"
     return family(
         Code.COMMAND_FAILED,
-        f"{message}: {said.message}" if said.message else message,
-        detail={"exit_code": code},
+        f"{message}: {own_words.message}" if own_words.message else message,
+        detail={"exit_code": code, **last_words(said)},
     )
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    known = -code in {each.value for each in signal.Signals}
+    return f"was ended by {signal.Signals(-code).name if known else f'signal {-code}'}"
+
+
+def last_words(said: Conversation) -> dict[str, str]:
+    """The end of what it wrote to standard error: why it failed, as a rule."""
+    words = text(said.heard(STDERR)).strip()[-_LAST_WORDS:]
+    return {"stderr": words} if words else {}
 
 
 SPEC = HandlerSpec(job_type="RUN_COMMAND", payload=RunCommand, handle=handle)

@@ -61,9 +61,7 @@ class Children:
         call = ChildCall(task.name, msgspec.msgpack.encode(request))
         async with self._free:
             answer = await self._answer(call)
-        if answer.error is not None:
-            raise _raised(answer.error)
-        return msgspec.msgpack.decode(answer.body or b"", type=task.response)
+        return response(task, answer)
 
     async def _answer(self, call: ChildCall) -> ChildAnswer:
         process = self._take_idle() or await self._start()
@@ -143,6 +141,13 @@ def _how(code: int) -> str:
         return f"exit code {code}"
     hint = ", out of CPU time" if -code == signal.SIGXCPU else ""
     return f"signal {signal.Signals(-code).name}{hint}"
+
+
+def response(task: ChildTask[Request, Response], answer: ChildAnswer) -> Response:
+    """What the task returned, or its error raised here."""
+    if answer.error is not None:
+        raise _raised(answer.error)
+    return msgspec.msgpack.decode(answer.body or b"", type=task.response)
 
 
 def _raised(error: ChildFailure) -> JobError:

@@ -31,6 +31,13 @@ class FileLock:
             time.sleep(0.05)
         return True
 
+    def is_at(self, path: Path) -> bool:
+        """Whether the file under that name is still the one that is locked here."""
+        try:
+            return os.path.samestat(os.fstat(self._file), path.lstat())
+        except OSError:
+            return False
+
     def close(self) -> None:
         os.close(self._file)
 

@@ -62,6 +62,7 @@ class Metrics:
         self._duration = self._histogram("job_duration_seconds", "Claim to settled", job)
         self._wait = self._histogram("job_wait_seconds", "Due to claimed", job, _WAIT_BUCKETS)
         self._produced = self._counter("jobs_produced", "Jobs queued by this process", job)
+        self._rate_limited = self._counter("rate_limited", "Times a rate limit made somebody wait", ())
         self._wakeups = self._counter("wakeups", "Reasons to look for work", ("source",))
         self._looks = self._counter("looks", "Claim statements sent", ())
         self._triggers = self._counter("trigger_messages", "AMQP messages heard", ())
@@ -74,7 +75,7 @@ class Metrics:
         self._slots = self._gauge("worker_slots_in_use", "Jobs running in this process")
         self._breakers = self._gauge("circuit_breaker_state", "0 closed, 1 half-open, 2 open", ("target",))
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
-        for counter in (self._looks, self._triggers, self._renewals, self._lost):
+        for counter in (self._looks, self._triggers, self._renewals, self._lost, self._rate_limited):
             counter.inc(0)  # present from the start
 
     def _counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
@@ -134,6 +135,9 @@ class Metrics:
 
     def produced(self, queue: str, job_type: str) -> None:
         self._produced.labels(*self._job(queue, job_type)).inc()
+
+    def rate_limited(self) -> None:
+        self._rate_limited.inc()
 
     def woken(self, source: str) -> None:
         self._wakeups.labels(source=source).inc()

@@ -29,6 +29,17 @@ class Priority(IntEnum):
     NORMAL = 2
     LOW = 3
 
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+    @staticmethod
+    def named(given: object) -> "Priority":
+        """By number or label; ValueError when there is none."""
+        word = str(given).strip().lower()
+        labels = {priority.label: priority for priority in Priority}
+        return labels[word] if word in labels else Priority(int(word))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:

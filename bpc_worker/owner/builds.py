@@ -1,7 +1,7 @@
 """Passport builds: a folder of documents and a passport.yaml become a signed passport."""
 
 from base64 import b64encode
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import Literal
 from uuid import UUID
 
 import msgspec
-import yaml
 
 from bpc_worker import builds
 from bpc_worker.adapters.bounded_files import read_regular
@@ -21,6 +20,7 @@ from bpc_worker.owner.again import again as run_again
 from bpc_worker.owner.products import ensure_passport, ensure_product
 from bpc_worker.owner.rules import RulesVersion, published_rules
 from bpc_worker.owner.session import Owner
+from bpc_worker.plain_yaml import load_plain
 from bpc_worker.rows import all_of, maybe, one
 
 RECIPE = "passport.yaml"
@@ -55,7 +55,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Document:
     entry: DocumentEntry
     content: bytes
-    path: Path
+    path: Path | None  # None: it is nowhere where a worker could read it
 
     @property
     def sha256(self) -> bytes:
@@ -102,28 +102,12 @@ def read_folder(folder: Path, *, document_bytes: int) -> Folder:
     return Folder(recipe, tuple(documents))
 
 
-class _PlainLoader(yaml.SafeLoader):
-    """Without aliases, which make little text large, and without keys that stand there twice."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases (*name) are not allowed here")
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:  # noqa: FBT001, FBT002 - PyYAML's own
-        keys = [key.value for key, _ in node.value]
-        if len(set(map(str, keys))) != len(keys):
-            raise yaml.YAMLError(f"a key stands twice in line {node.start_mark.line + 1}")
-        return super().construct_mapping(node, deep)
-
-
 def _recipe(path: Path) -> Recipe:
     try:
-        text = read_regular(path, _MAX_RECIPE_BYTES)
-        return msgspec.convert(yaml.load(text, _PlainLoader), Recipe)  # noqa: S506 - a SafeLoader
+        return msgspec.convert(load_plain(read_regular(path, _MAX_RECIPE_BYTES)), Recipe)
     except OSError as error:
         raise Permanent(Code.NOT_FOUND, f"{path}: {error.strerror}; it says which file is what") from error
-    except (yaml.YAMLError, msgspec.ValidationError, RecursionError, ValueError) as error:
+    except ValueError as error:
         raise Permanent(Code.VALIDATION_ERROR, f"{path}: {error}") from error
 
 
@@ -279,8 +263,8 @@ class _Added(msgspec.Struct, frozen=True):
 def _ingest(owner: Owner, build_id: UUID, document: Document, sent: int) -> NewJob:
     """By path where a worker may read it there, else with its content."""
     entry = document.entry
-    real = document.path.resolve()
-    readable = any(real.is_relative_to(folder) for folder in owner.settings.ingest.folders)
+    real = None if document.path is None else document.path.resolve()
+    readable = real is not None and any(real.is_relative_to(each) for each in owner.settings.ingest.folders)
     content = {"path": str(real)} if readable else {"content_base64": b64encode(document.content).decode()}
     return NewJob(
         type="INGEST_DOCUMENT",

@@ -20,7 +20,6 @@ from bpc_worker.registry import Registry
 from bpc_worker.rows import all_of
 
 _CALL_SECONDS = 10.0
-_LABELS = {priority.name.lower(): priority for priority in Priority}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +90,7 @@ def priority_from(given: str | None) -> Priority | None:
     if given is None:
         return None
     try:
-        return _LABELS[given.lower()] if given.lower() in _LABELS else Priority(int(given))
+        return Priority.named(given)
     except ValueError as error:
-        allowed = ", ".join(f"{priority.value} ({label})" for label, priority in _LABELS.items())
+        allowed = ", ".join(f"{priority.value} ({priority.label})" for priority in Priority)
         raise Permanent(Code.VALIDATION_ERROR, f"priority {given!r} is none of {allowed}") from error

@@ -1,6 +1,6 @@
 """The transactions of a pipeline's owner: for one tenant, with an actor's name, waking workers afterwards."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -15,8 +15,10 @@ from bpc_worker.config import Settings
 from bpc_worker.evidence import Happened, record
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.jobs.model import TenantId
+from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.registry import Registry
+
+Tell = Callable[[Sequence[NewJob]], None]  # what was queued, after the commit
 
 _CALL_SECONDS = 10.0
 _STATEMENT_SECONDS = 60.0
@@ -41,13 +43,16 @@ class Owner:
     tenant_name: str
     actor_id: str
     link: Link
+    tell: Tell | None = None  # None: a trigger of its own for every transaction that queued jobs
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
         """Everything inside happens or nothing does; workers are told of new jobs after the commit."""
         async with self._session("READ COMMITTED") as session:
             yield session
-        if session.follow_ups and self.settings.queue.enabled and self.settings.queue.url is not None:
+        if session.follow_ups and self.tell is not None:
+            self.tell(session.follow_ups)
+        elif session.follow_ups and self.settings.queue.enabled and self.settings.queue.url is not None:
             await publish_once(
                 app.broker(self.settings, self.settings.queue.url)
             )  # polling finds them anyway
@@ -75,7 +80,9 @@ class Owner:
 
 
 @asynccontextmanager
-async def open_owner(settings: Settings, registry: Registry, url: str, tenant: str) -> AsyncIterator[Owner]:
+async def open_owner(
+    settings: Settings, registry: Registry, url: str, tenant: str, tell: Tell | None = None
+) -> AsyncIterator[Owner]:
     """The pipeline of a tenant, by id or by name."""
     link = Link(app.dsn(settings, url))
     try:
@@ -86,6 +93,6 @@ async def open_owner(settings: Settings, registry: Registry, url: str, tenant: s
         found = msgspec.convert(rows[0], _Found)
         [login] = await link.run(b"SELECT session_user::text AS login", timeout=_CALL_SECONDS)
         actor = f"user:{msgspec.convert(login, _Login).login}"
-        yield Owner(settings, registry, found.tenant_id, found.name, actor, link)
+        yield Owner(settings, registry, found.tenant_id, found.name, actor, link, tell)
     finally:
         link.drop()

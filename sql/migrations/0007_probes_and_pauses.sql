@@ -5,10 +5,12 @@
 -- One place per (queue, type, priority), oldest first: a claim goes straight to what it may take, whatever lies
 -- ahead of it in other queues, other types or the future. A suspect is not in here: it is claimed alone.
 CREATE INDEX jobs_probe ON jobs (queue, type, priority, scheduled_at, job_id)
-  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2);
--- The same within a tenant, for the share of claims that goes round the tenants.
+  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0;
+-- The same within a tenant, for the share of claims that goes round the tenants. Every priority is at least 0 and
+-- at most 3: saying the one there and the other here keeps the planner from taking one index for the other's
+-- work, which PostgreSQL 18 does with one tenant in the table, and with a thousand would regret.
 CREATE INDEX jobs_ring ON jobs (tenant_id, queue, type, priority, scheduled_at, job_id)
-  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2);
+  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3;
 DROP INDEX jobs_due;
 
 CREATE TABLE job_pauses (

@@ -51,8 +51,8 @@ def table(request: pytest.FixtureRequest, any_db: Database) -> Database:
     return any_db
 
 
-def scans(db: Database, name: str) -> set[str]:
-    """Through what the kept plan reads `jobs`."""
+def scans(db: Database, name: str) -> list[Node]:
+    """How the kept plan reads `jobs`."""
     statement = prepared(name)
     nothing = ", ".join(["NULL"] * len(statement.names))
     conninfo = Dsn(url=db.url, application_name="plans", engine=True).conninfo()
@@ -61,7 +61,8 @@ def scans(db: Database, name: str) -> set[str]:
         row = connection.execute(f"EXPLAIN (FORMAT JSON) EXECUTE wanted ({nothing})".encode()).fetchone()
         assert row is not None
         [plan] = row[0] if isinstance(row[0], list) else json.loads(row[0])
-    return {_through(node) for node in _nodes(plan["Plan"]) if node.get("Relation Name") == "jobs"} - {""}
+    reading = [node for node in _nodes(plan["Plan"]) if node.get("Relation Name") == "jobs"]
+    return [node for node in reading if node["Node Type"] != "ModifyTable"]
 
 
 def _nodes(node: Node) -> Iterator[Node]:
@@ -70,11 +71,8 @@ def _nodes(node: Node) -> Iterator[Node]:
         yield from _nodes(child)
 
 
-def _through(node: Node) -> str:
-    kind = str(node["Node Type"])
-    if kind in {"Index Scan", "Index Only Scan"}:
-        return str(node["Index Name"])
-    return "" if kind == "ModifyTable" else kind
+def _through(node: Node) -> object:
+    return node.get("Index Name", node["Node Type"])
 
 
 @pytest.mark.parametrize(
@@ -89,7 +87,17 @@ def _through(node: Node) -> str:
     ],
 )
 def test_every_row_is_found_through_its_index(table: Database, name: str, indexes: set[str]) -> None:
-    assert scans(table, name) <= indexes
+    assert {_through(node) for node in scans(table, name)} <= indexes
+
+
+def test_a_claim_goes_straight_to_its_places(table: Database) -> None:
+    """Only the ring reads by tenant; the others read a place in its order, from its first due job on."""
+    found = [(_through(node), str(node.get("Index Cond", ""))) for node in scans(table, "jobs/claim")]
+    probes = [condition for index, condition in found if index == "jobs_probe"]
+
+    assert len(probes) == 3  # candidates, the oldest, the next to fall due
+    assert all("(type = " in condition and "(scheduled_at " in condition for condition in probes)
+    assert ["(tenant_id = " in condition for index, condition in found if index == "jobs_ring"] == [True]
 
 
 def test_no_plan_is_compiled(table: Database) -> None:

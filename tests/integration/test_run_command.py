@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -179,3 +180,205 @@ async def test_what_a_program_leaves_in_the_background_neither_delays_nor_leaks(
 
 def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open(sys.argv[1] + ".part", "w").write(str(os.getpid()))
+        os.rename(sys.argv[1] + ".part", sys.argv[1])
+        time.sleep(600)
+    os._exit(0)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+"""
+
+
+async def test_a_daemon_ends_with_the_program_that_left_it(tmp_path: Path) -> None:
+    result = await run(Hands(leave=python(DAEMON)), command="leave", args=[str(tmp_path / "pid")])
+
+    assert result["exit_code"] == 0
+    assert await _gone(int((tmp_path / "pid").read_text()))
+
+
+async def test_a_daemon_ends_with_the_time_of_its_program(tmp_path: Path) -> None:
+    hands = Hands(leave=python(f"{DAEMON}\ntime.sleep(600)", timeout_seconds=2.0))
+    with pytest.raises(Retryable, match="COMMAND_TIMEOUT"):
+        await run(hands, command="leave", args=[str(tmp_path / "pid")])
+
+    assert await _gone(int((tmp_path / "pid").read_text()))
+
+
+WORKER = """
+import asyncio, sys
+from tests.integration.test_run_command import DAEMON, Hands, python, run
+TELL = "\\nopen(sys.argv[2], 'w').write(str(os.getpid()))\\ntime.sleep(600)"
+hands = Hands(leave=python(DAEMON + TELL))
+asyncio.run(run(hands, command="leave", args=sys.argv[1:]))
+"""
+
+
+async def test_nothing_outlives_a_worker_that_is_killed(tmp_path: Path) -> None:
+    """Neither the program nor a daemon of its own session."""
+    daemon, program = tmp_path / "daemon", tmp_path / "program"
+    worker = await asyncio.create_subprocess_exec(sys.executable, "-c", WORKER, str(daemon), str(program))
+    async with asyncio.timeout(30):
+        while not (program.exists() and program.read_text()):
+            await asyncio.sleep(0.01)
+    pids = [int(daemon.read_text()), int(program.read_text())]
+    worker.kill()
+    await worker.wait()
+
+    assert [await _gone(pid) for pid in pids] == [True, True]
+
+
+async def test_a_program_may_send_signals_to_its_own_group() -> None:
+    result = await run(
+        Hands(group=Command(argv=("/bin/sh", "-c", "trap '' TERM; kill 0; echo 1"))), command="group"
+    )
+
+    assert (result["exit_code"], result["answer"]) == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM", "SIGPIPE", "SIGUSR1"])
+async def test_a_program_that_ends_by_a_signal_says_which(name: str) -> None:
+    script = f"import os, signal; signal.signal(13, signal.SIG_DFL); os.kill(os.getpid(), signal.{name})"
+    with pytest.raises(Retryable, match=f"COMMAND_FAILED.*was ended by {name}"):
+        await run(Hands(bad=python(script)), command="bad")
+
+
+async def test_what_a_program_wrote_to_standard_error_is_kept_when_it_fails() -> None:
+    script = "import sys; sys.stderr.write('x' * 5000 + ' no such part\\n'); sys.exit(2)"
+    with pytest.raises(Retryable) as caught:
+        await run(Hands(bad=python(script)), command="bad")
+
+    detail = caught.value.detail or {}
+    assert detail["exit_code"] == 2
+    assert len(str(detail["stderr"])) == 2000
+    assert str(detail["stderr"]).endswith(" no such part")
+
+
+async def test_only_standard_descriptors_are_open_and_pipes_end_programs_as_usual() -> None:
+    script = (
+        "import json, os, signal; print(json.dumps({"
+        "'open': sorted(os.listdir('/proc/self/fd'))[:4],"
+        "'blocked': sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),"
+        "'ignored': open('/proc/self/status').read().split('SigIgn:')[1].split()[0]}))"
+    )
+    with Path(os.devnull).open() as other:
+        os.set_inheritable(other.fileno(), True)
+        shell = f'exec {sys.executable} -I -c "$0"'
+        result = await run(Hands(look=Command(argv=("/bin/sh", "-c", shell, script))), command="look")
+
+    seen = cast("dict[str, object]", result["answer"])
+    assert seen["open"] == ["0", "1", "2", "3"]  # the last one is the look itself
+    assert seen["blocked"] == []
+    assert int(str(seen["ignored"]), 16) in {0, 1 << 12, 1 << 12 | 1 << 24}  # what Python ignores for itself
+
+
+async def test_the_environment_is_the_one_that_was_given() -> None:
+    hands = Hands(
+        plain=Command(argv=("/usr/bin/env",), env={"LANG": "C"}),
+        chosen=Command(argv=("/usr/bin/env",), env={"LANG": "C", "LC_CTYPE": "C"}),
+    )
+    plain = str((await run(hands, command="plain"))["stdout"])
+    chosen = str((await run(hands, command="chosen"))["stdout"])
+
+    names = {line.partition("=")[0] for line in plain.splitlines()}
+    assert names == {"PATH", "LANG", "BPC_JOB_ID", "BPC_TENANT_ID", "BPC_ATTEMPT"}
+    assert "LC_CTYPE=C\n" in chosen
+
+
+async def test_more_memory_than_allowed_is_not_to_be_had() -> None:
+    hands = Hands(greedy=python("x = bytearray(400_000_000)", memory_mb=200))
+    with pytest.raises(Retryable, match="exit code 1") as caught:
+        await run(hands, command="greedy")
+
+    assert "MemoryError" in str(caught.value.detail)
+
+
+async def test_more_cpu_time_than_allowed_ends_a_program() -> None:
+    with pytest.raises(Retryable, match=r"was ended by SIG(XCPU|KILL)"):
+        await run(Hands(busy=python("while True: pass", cpu_seconds=1, timeout_seconds=30)), command="busy")
+
+
+async def test_half_a_gigabyte_of_output_is_read_and_forgotten() -> None:
+    flood = Command(argv=("/usr/bin/head", "-c", "500000000", "/dev/zero"))
+    result = await run(Hands(flood=flood), command="flood")
+
+    assert result["exit_code"] == 0
+    assert result["stdout"] == "\ufffd" * 65536
+
+
+async def test_an_answer_that_was_cut_short_is_none() -> None:
+    """What is left of a long number is a number, too."""
+    result = await run(Hands(long=python("print('1' * 65536 + '2')")), command="long")
+
+    assert result["answer"] is None
+
+
+async def test_a_program_that_drips_is_ended_in_time() -> None:
+    drip = python(
+        "import time\nwhile True: print('.', end='', flush=True); time.sleep(0.01)", timeout_seconds=1.0
+    )
+    with pytest.raises(Retryable, match="COMMAND_TIMEOUT"):
+        await run(Hands(drip=drip), command="drip")
+
+
+async def test_a_program_that_closes_its_output_early_is_waited_for(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; print(1, flush=True); os.close(1); os.close(2)\n"
+        "import time; time.sleep(0.3); open(sys.argv[1], 'w').close()"
+    )
+    result = await run(Hands(shy=python(script)), command="shy", args=[str(tmp_path / "made")])
+
+    assert result["answer"] == 1
+    assert (tmp_path / "made").exists()
+
+
+def _not_executable(path: Path) -> None:
+    path.write_text("#!/bin/sh\n")
+
+
+def _a_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _no_program(path: Path) -> None:
+    path.write_text("no program")
+    path.chmod(0o755)
+
+
+def _without_interpreter(path: Path) -> None:
+    path.write_text("#!/no/such/interpreter\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("make", [_not_executable, _a_folder, _no_program, _without_interpreter])
+async def test_what_is_no_program_is_a_permanent_error_of_the_configuration(
+    tmp_path: Path, make: object
+) -> None:
+    path = tmp_path / "program"
+    assert callable(make)
+    make(path)
+    with pytest.raises(Permanent, match=rf"CONFIG_MISSING.*cannot be started: {path}: \w"):
+        await run(Hands(bad=Command(argv=(str(path),))), command="bad")
+
+
+async def test_a_program_that_is_being_replaced_is_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    shutil.copy("/bin/true", path)
+    with path.open("ab"), pytest.raises(Retryable, match=r"COMMAND_FAILED.*Text file busy"):
+        await run(Hands(busy=Command(argv=(str(path),))), command="busy")
+
+
+async def test_a_program_with_our_exit_code_is_a_program_that_failed() -> None:
+    with pytest.raises(Retryable, match=r"COMMAND_FAILED.*exit code 127"):
+        await run(Hands(bad=Command(argv=("/bin/sh", "-c", "exit 127"))), command="bad")
+
+
+async def test_a_working_folder_that_is_not_there_is_a_permanent_error_of_the_configuration() -> None:
+    with pytest.raises(Permanent, match=r"CONFIG_MISSING.*/no/such/folder"):
+        await run(Hands(lost=Command(argv=("/bin/true",), cwd="/no/such/folder")), command="lost")

@@ -140,14 +140,16 @@ class Kill:
     """SIGKILL for the process `pid`, in its `nth` transaction that begins with these bytes.
 
     "before": the BEGIN does not reach the server; "in": neither does the statement with `inside`, the others
-    before it did; "after": the server has committed, and the client is not told.
+    before it did; "after": the server has committed, and the client is not told. `alone`: the statement that
+    begins so is a transaction by itself, without BEGIN and COMMIT.
     """
 
     pid: int
     moment: str
     nth: int
     begins: bytes
-    inside: bytes
+    inside: bytes = b""
+    alone: bool = False
     struck: bool = False
     seen: int = 0
 
@@ -273,8 +275,8 @@ class _Link:
                 self._withheld.append(message)
                 if number not in self._commits:
                     await self._release()
-                elif is_last and COMMITTED in self._withheld and self._condemned and self._faults.kill:
-                    return self._faults.kill.strike()
+                elif is_last and self._condemned and (kill := self._faults.kill) and self._ended_for(kill):
+                    return kill.strike()
                 elif is_last and COMMITTED in self._withheld and self._faults.commits_to_lose > 0:
                     self._faults.commits_to_lose -= 1
                     self._faults.commits_lost += 1
@@ -283,6 +285,9 @@ class _Link:
                     await self._release()
         except EOFError:
             await self._release()
+
+    def _ended_for(self, kill: Kill) -> bool:
+        return kill.alone or COMMITTED in self._withheld
 
     async def _release(self) -> None:
         message = b"".join(self._withheld)
@@ -336,7 +341,8 @@ class _Link:
             self._condemned = kill.seen == kill.nth
         if not self._condemned or kill.struck:
             return
-        if command.startswith(b"COMMIT") and kill.moment == "after":
+        ends = command.startswith(kill.begins if kill.alone else b"COMMIT")
+        if ends and kill.moment == "after":
             self._commits.add(answer)
         begins = kill.moment == "before" and command.startswith(kill.begins)
         self._doomed = self._doomed or begins or (kill.moment == "in" and kill.inside in text)

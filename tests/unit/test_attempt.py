@@ -20,7 +20,7 @@ from bpc_worker.jobs.model import (
     Snoozed,
     TenantId,
 )
-from tests.builders import a_claim
+from bpc_worker.testing import a_claim
 
 if TYPE_CHECKING:
     import msgspec

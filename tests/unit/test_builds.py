@@ -10,7 +10,7 @@ import pytest
 from bpc_worker import builds
 from bpc_worker.builds import Build
 from bpc_worker.jobs.errors import Permanent
-from tests.support.fake_tx import FakeTx, an_id
+from bpc_worker.testing import FakeTx, an_id
 
 if TYPE_CHECKING:
     from bpc_worker.handler_api import Row

@@ -38,6 +38,12 @@ BAD_VALUES = [
     ("BPC_WORKER_ID", "a" * 201, "text of 1 to 200 printable characters"),
     ("BPC_HTTP_PORT", "65536", "a whole number from 0 to 65535"),
     ("BPC_LOG_LEVEL", "loud", "debug or info or warning or error"),
+    ("BPC_PRODUCER_SCAN_DIR", "inbox", "the absolute path of a folder"),
+    ("BPC_PRODUCER_INCLUDE_GLOBS", "a,,b", "patterns like *.csv"),
+    ("BPC_PRODUCER_HIGH_PRIORITY_EXTS", "a,,b", "endings of file names"),
+    ("BPC_PRODUCER_DEFAULT_PRIORITY", "urgent", "critical, high, normal or low (or 0 to 3)"),
+    ("BPC_PRODUCER_DEFAULT_PRIORITY", "4", "critical, high, normal or low (or 0 to 3)"),
+    ("BPC_PRODUCER_RATE_LIMIT_PER_SEC", "-1", "a number from 0 to 1e+06"),
 ]
 
 
@@ -191,6 +197,8 @@ def test_commands_come_from_the_file_or_as_json_from_the_environment() -> None:
         ("ls", {"argv": ["/bin/ls\0"]}, "`$.argv[0]`"),
         ("ls", {"argv": ["/bin/ls"], "timeout_seconds": 0}, "`$.timeout_seconds`"),
         ("ls", {"argv": ["/bin/ls"], "timeout_seconds": float("nan")}, "`$.timeout_seconds`"),
+        ("ls", {"argv": ["/bin/ls"], "memory_mb": 1}, "`$.memory_mb`"),
+        ("ls", {"argv": ["/bin/ls"], "cpu_seconds": 0.5}, "`$.cpu_seconds`"),
         ("ls", {"argv": ["/bin/ls"], "env": {"A": 1}}, "`$.env[...]`"),
         ("ls", {"argv": ["/bin/ls"], "env": {"A=B": "1"}}, "`$.env`"),
         ("ls", {"argv": ["/bin/ls"], "cwd": "here"}, "`$.cwd`"),
@@ -217,3 +225,24 @@ def test_all_bad_commands_are_named() -> None:
 @pytest.mark.parametrize("value", ["{", "[]", "5", "[" * 100_000, '{"a": {}} x'])
 def test_commands_must_be_a_mapping(value: str) -> None:
     assert problem({"BPC_COMMANDS": value}).startswith("commands (env:BPC_COMMANDS): ***")
+
+
+def test_an_inbox_is_configured_in_the_words_of_people() -> None:
+    settings = load(
+        env={
+            "BPC_PRODUCER_SCAN_DIR": "/srv/inbox",
+            "BPC_PRODUCER_HIGH_PRIORITY_EXTS": "json, .CSV",
+            "BPC_PRODUCER_DEFAULT_PRIORITY": "3",
+        }
+    ).producer
+
+    assert settings.scan_dir == "/srv/inbox"
+    assert settings.high_priority_exts == (".json", ".csv")
+    assert settings.default_priority == "low"
+    assert settings.include_globs == ("*",)
+
+
+def test_nothing_need_be_excluded() -> None:
+    path = file("producer: {exclude_globs: [], scan_dir: /srv/inbox}")
+
+    assert load(env={}, config_path=path).producer.exclude_globs == ()

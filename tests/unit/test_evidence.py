@@ -6,7 +6,7 @@ from uuid import UUID
 from bpc_worker.core.event_hash import Event, event_hash
 from bpc_worker.core.hashing import sha256
 from bpc_worker.evidence import Happened, record
-from tests.support.fake_tx import FakeTx, an_id
+from bpc_worker.testing import FakeTx, an_id
 
 TENANT = an_id(1)
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)

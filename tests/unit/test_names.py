@@ -98,7 +98,20 @@ ROWS = (
         "redis:, list and key patterns",
         (DROPPED, "unit/test_config_names.py::test_a_whole_file_of_old_starts_a_worker"),
     ),
-    Row("000", "producer.*", why="comes with the producer's own settings and tests"),
+    Row(
+        "000",
+        "producer.*",
+        (
+            "unit/test_config_keys.py::test_an_inbox_is_configured_in_the_words_of_people",
+            "unit/test_config_keys.py::test_nothing_need_be_excluded",
+            (
+                "unit/inbox/test_places.py::"
+                "test_patterns_without_a_slash_are_about_the_name_others_about_the_place"
+            ),
+            "acceptance/test_inbox.py::test_what_is_configured_and_declared_is_in_the_job",
+            "acceptance/test_inbox.py::test_several_producers_share_one_rate",
+        ),
+    ),
     Row(
         "000",
         "circuit_breaker: {failure_threshold window cooldown_period min_samples}",

@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from bpc_worker.adapters.postgres.probes import Asked, Place, Probes
-from tests.builders import NOON, a_claim
+from bpc_worker.testing import NOON, a_claim
 
 ALL_TYPES = ("A_TYPE", "B_TYPE")
 URGENT_A, URGENT_B = Place("default", "A_TYPE", 0), Place("default", "B_TYPE", 0)

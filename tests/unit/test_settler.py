@@ -10,7 +10,7 @@ from bpc_worker.jobs.errors import Code, JobError, Permanent, RunAgain, Unavaila
 from bpc_worker.jobs.model import Claim, Done, LeaseToken, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement, settlement
 from bpc_worker.settler import Settler
-from tests.builders import a_claim
+from bpc_worker.testing import a_claim
 
 
 class Rows:

@@ -3,7 +3,7 @@
 -- whose answer was lost can be undone (forget_claim.sql). The CTEs are materialised so that each runs once.
 --
 -- A probe is one (queue, type, priority) of this worker, with a time before which there is nothing to find. What
--- is paused is left out. Probes read without locking, and a little more than is wanted; then the rows are
+-- is paused is left out. Each names its index by what every priority is (migration 0007). Probes read without locking, and a little more than is wanted; then the rows are
 -- locked in their order, and what somebody else holds is passed over.
 -- Some probes share a pot, from which only so many may be taken.
 -- By turns the first is another one: the next tenant's in the ring, or the oldest whatever its priority.
@@ -43,7 +43,7 @@ candidate AS MATERIALIZED (  -- level by level, and no further than needed
     FROM probe
     CROSS JOIN LATERAL (
       SELECT job_id, scheduled_at FROM jobs
-      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
         AND queue = probe.queue AND type = probe.type AND priority = level.priority
         AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
         AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
@@ -78,7 +78,7 @@ next_of_ring AS MATERIALIZED (
     FROM probe
     CROSS JOIN LATERAL (
       SELECT job_id, scheduled_at FROM jobs
-      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
         AND tenant_id = ring.tenant_id AND queue = probe.queue AND type = probe.type AND priority = probe.priority
         AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
       ORDER BY scheduled_at, job_id
@@ -95,7 +95,7 @@ oldest AS MATERIALIZED (
   FROM probe
   CROSS JOIN LATERAL (
     SELECT job_id, scheduled_at FROM jobs
-    WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+    WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
       AND queue = probe.queue AND type = probe.type AND priority = probe.priority
       AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
       AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
@@ -160,7 +160,7 @@ known AS MATERIALIZED (
       FROM probe
       CROSS JOIN LATERAL (
         SELECT scheduled_at FROM jobs
-        WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+        WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
           AND queue = probe.queue AND type = probe.type AND priority = probe.priority
           AND scheduled_at > (SELECT now FROM clock)
         ORDER BY scheduled_at

@@ -15,7 +15,7 @@ from bpc_worker.jobs.model import (
     Status,
 )
 from bpc_worker.jobs.settlement import Settlement, settlement
-from tests.builders import a_claim, an_error
+from bpc_worker.testing import a_claim, an_error
 
 
 def settled(outcome: Settleable, *, dice: float = 0.0, **claim: object) -> Settlement:

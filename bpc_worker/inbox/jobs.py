@@ -1,0 +1,110 @@
+"""What becomes of a document in the inbox: a job, or a refusal that says what to do."""
+
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Annotated, Literal
+
+import msgspec
+
+from bpc_worker.core import canonical_json
+from bpc_worker.core.hashing import sha256
+from bpc_worker.documents.mime_types import by_ending
+from bpc_worker.inbox.places import DECLARATION, Meaning, Place, kind_of, shown
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import NewJob, Priority
+
+JOB_TYPE = "INGEST_DOCUMENT"
+_KEY = "inbox "
+
+
+class FolderSays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """inbox.yaml: what is said of all the files of its folder."""
+
+    mime_type: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    number_format: Literal["1.234,56", "1,234.56"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    kind: str
+    mime_type: str
+    number_format: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priorities:
+    default: Priority = Priority.NORMAL
+    high_endings: frozenset[str] = frozenset()
+
+    def of(self, place: Place) -> Priority:
+        return Priority.HIGH if _ending(place) in self.high_endings else self.default
+
+
+def check_place(place: Place, meaning: Meaning) -> None:
+    """Raise when this is no document, or has a name that cannot be stored."""
+    if meaning is Meaning.STRAY:
+        raise Permanent(
+            Code.VALIDATION_ERROR,
+            "nothing says whose document this is or what it tells: it lies outside TENANT/KIND/",
+            detail={"do": "put it into TENANT/BOM, TENANT/PCF, TENANT/DUE_DILIGENCE or TENANT/OTHER"},
+        )
+    if not "".join(place).isprintable():
+        raise Permanent(
+            Code.VALIDATION_ERROR,
+            f"the name {shown(place)} has characters that are no text",
+            detail={"do": "give it another name"},
+        )
+
+
+def declared(place: Place, says: FolderSays) -> Declared:
+    """Kind by the folder; MIME type by inbox.yaml, else by the ending."""
+    mime_type = says.mime_type or by_ending(place[-1])
+    kind = kind_of(place)
+    if mime_type is None or kind is None:
+        raise Permanent(
+            Code.VALIDATION_ERROR,
+            f"the ending {_ending(place) or 'that is missing'} does not tell what it is",
+            detail={"do": f"name it .csv or .json, or say mime_type in {'/'.join(place[:-1])}/{DECLARATION}"},
+        )
+    return Declared(kind, mime_type, says.number_format)
+
+
+def key_of(what: Declared, content: bytes) -> str:
+    """The same for the same bytes with the same declaration, whatever the file is called."""
+    said = {
+        "kind": what.kind,
+        "mime_type": what.mime_type,
+        "number_format": what.number_format,
+        "sha256": sha256(content).hex(),
+    }
+    return _KEY + sha256(canonical_json.encode(said)).hex()
+
+
+def ingest(
+    what: Declared, place: Place, content: bytes, *, kept_at: str | None, priority: Priority
+) -> NewJob:
+    """With its content, or where a worker finds it."""
+    where = {"content_base64": b64encode(content).decode()} if kept_at is None else {"path": kept_at}
+    return NewJob(
+        type=JOB_TYPE,
+        payload={
+            "kind": what.kind,
+            "mime_type": what.mime_type,
+            "external_ref": place[-1],
+            "number_format": what.number_format,
+        }
+        | where,
+        priority=priority,
+        idempotency_key=key_of(what, content),
+    )
+
+
+def refusal(place: Place, error: Permanent) -> dict[str, object]:
+    """What .error.json says: what, why, and what to do about it."""
+    do = (error.detail or {}).get("do", "mend it and put it back into the inbox")
+    return {"file": shown(place), "code": error.code, "message": error.message, "do": do}
+
+
+def _ending(place: Place) -> str:
+    return PurePath(place[-1]).suffix.lower()

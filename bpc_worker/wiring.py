@@ -1,0 +1,94 @@
+"""What the settings mean to the parts: addresses, limits and keys, in the words of each."""
+
+from pathlib import Path
+
+from bpc_worker.adapters.amqp import Broker
+from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
+from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.breaker import BreakerRules
+from bpc_worker.config import Settings
+from bpc_worker.core.signing import Ed25519Signer
+from bpc_worker.handler_api import Policy
+from bpc_worker.jobs.backoff import Backoff
+from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
+from bpc_worker.registry import Registry
+
+
+def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = False) -> Dsn:
+    lease = settings.jobs.lease_seconds
+    return Dsn(
+        url=url,
+        application_name=f"bpc-worker {settings.worker.id}",
+        connect_timeout=call_timeout(settings),
+        statement_timeout=settings.database.statement_timeout_seconds,
+        lock_timeout=min(1.0, call_timeout(settings) / 2),  # a locked row is told from a silent server
+        idle_in_transaction_timeout=lease / 2,
+        prepared_statements=settings.database.prepared_statements,
+        engine=engine,
+        quiet=quiet,
+    )
+
+
+def call_timeout(settings: Settings) -> float:
+    """How long the engine waits for one answer: several tries must fit into a lease."""
+    return max(2.0, min(5.0, settings.jobs.lease_seconds / 6))
+
+
+def queue_settings(settings: Settings, registry: Registry) -> QueueSettings:
+    return QueueSettings(
+        owner=settings.worker.id,
+        types=tuple(sorted(registry)),
+        queues=settings.worker.queues,
+        lease_seconds=settings.jobs.lease_seconds,
+        call_timeout=call_timeout(settings),
+        backoff=backoff(settings),
+        max_attempts_default=settings.jobs.max_attempts_default,
+        type_defaults={
+            name: TypeDefaults(priority=spec.priority, max_attempts=spec.max_attempts)
+            for name, spec in registry.items()
+        },
+    )
+
+
+def backoff(settings: Settings) -> Backoff:
+    return Backoff(base=settings.jobs.backoff_base, cap=settings.jobs.backoff_max)
+
+
+def breaker_rules(settings: Settings) -> BreakerRules:
+    told = settings.circuit_breaker
+    return BreakerRules(
+        failure_threshold=told.failure_threshold,
+        window=told.window,
+        cooldown_period=told.cooldown_period,
+        min_samples=told.min_samples,
+        half_open_probes=told.half_open_probes,
+    )
+
+
+def broker(settings: Settings, url: str) -> Broker:
+    return Broker(url=url, exchange=settings.queue.exchange, routing_key=settings.queue.routing_key)
+
+
+def policy(settings: Settings) -> Policy:
+    return Policy(
+        ingest_folders=tuple(Path(folder) for folder in settings.ingest.folders),
+        document_bytes=settings.limits.document_bytes,
+        payload_bytes=settings.limits.payload_bytes,
+        proof_bytes=settings.limits.proof_bytes,
+        receipt_bytes=settings.limits.receipt_bytes,
+    )
+
+
+def keyring(settings: Settings) -> Keyring:
+    """The configured keys; in development, for those that are not, keys that everybody knows."""
+    seed, key_id = settings.signing.private_key, settings.signing.key_id
+    disclosure_key = settings.disclosure.key
+    if seed is not None and key_id is not None:
+        return Keyring(Ed25519Signer(key_id, seed), disclosure_key or _development_disclosure_key(settings))
+    if settings.env == "prod":
+        return Keyring(None, disclosure_key)
+    return Keyring(development_signer(), disclosure_key or _development_disclosure_key(settings))
+
+
+def _development_disclosure_key(settings: Settings) -> bytes | None:
+    return None if settings.env == "prod" else DEVELOPMENT_DISCLOSURE_KEY

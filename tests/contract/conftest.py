@@ -1,0 +1,49 @@
+"""Both stores, each with a clock of the test's own."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
+from bpc_worker.jobs.model import Priority
+from bpc_worker.testing import FakeClock
+from tests.support.stores import Bench, MemorySide, PostgresSide, Side, tenant_number
+
+LEASE_SECONDS = 60.0
+CAPACITY = 3
+
+SETTINGS = QueueSettings(
+    owner="worker-1",
+    types=("TEST_NOOP", "TEST_EFFECT"),
+    queues=("default", "second"),
+    lease_seconds=LEASE_SECONDS,
+    type_defaults={"TEST_EFFECT": TypeDefaults(priority=Priority.HIGH, max_attempts=7)},
+)
+
+
+@pytest.fixture(params=["memory", "postgres"])
+async def bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
+    """The first claim of a store begins with the oldest job: it is made here, no test needs to mind it."""
+    clock = FakeClock()
+    if request.param == "memory":
+        yield await _ready(MemorySide(SETTINGS, clock), clock)
+        return
+    db = request.getfixturevalue("db")
+    side = PostgresSide(SETTINGS, clock, db)
+    yield await _ready(side, clock)
+    side.close()
+    if db.run("SELECT 1 FROM job_history LIMIT 1"):
+        db.check_history(nothing_left=False)
+
+
+@pytest.fixture  # PostgreSQL as soon as it has a limit: make its side with one, parametrised as above
+async def small_bench() -> Bench:
+    clock = FakeClock()
+    return await _ready(MemorySide(SETTINGS, clock, capacity=CAPACITY), clock)
+
+
+async def _ready(side: Side, clock: FakeClock) -> Bench:
+    tenant = tenant_number(0xACE)
+    side.tenant(tenant)
+    await side.store.claim(limit=1, idle=True)
+    return Bench(side, tenant, clock)
