@@ -16,7 +16,9 @@ from bpc_worker.adapters.metrics import Metrics
 from bpc_worker.adapters.migrate import known, schema_problem
 from bpc_worker.adapters.postgres.bell import BellListener, Ringer
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
+from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.adapters.postgres.schema import applied_migrations
+from bpc_worker.adapters.postgres.type_limits import TypeLimits
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
 from bpc_worker.breaker import Breakers
 from bpc_worker.config import Settings
@@ -34,6 +36,7 @@ from bpc_worker.runner import Pace, Parts, Runner
 from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
+from bpc_worker.throttle import Throttle
 from bpc_worker.wake import Wake
 from bpc_worker.wiring import (
     backoff,
@@ -44,6 +47,7 @@ from bpc_worker.wiring import (
     keyring,
     policy,
     queue_settings,
+    type_limits,
 )
 
 # Those of wiring are the composition root's, too: whoever opens a database asks here.
@@ -119,6 +123,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             handlers=handlers,
             registry=registry,
             slots=_slots(settings, registry, equipment),
+            throttle=_throttle(settings, registry, url, metrics),
             wake=wake,
             health=health,
             metrics=metrics,
@@ -252,6 +257,15 @@ def _slots(settings: Settings, registry: Registry, equipment: Equipment) -> Slot
         in_children=[name for name, spec in registry.items() if spec.child_tasks],
         worth_holding=lambda: equipment.children.worth_holding,
     )
+
+
+def _throttle(settings: Settings, registry: Registry, url: str, metrics: Metrics) -> Throttle:
+    limits = type_limits(settings, registry)
+    tokens = None
+    if limits:
+        link = Link(dsn(settings, url, engine=True))
+        tokens = TypeLimits(link, limits, settings.worker.queues, call_timeout=call_timeout(settings))
+    return Throttle(limits, tokens, metrics.rate_limited)
 
 
 def _pace(settings: Settings) -> Pace:

@@ -75,6 +75,25 @@ Caps = Mapping[frozenset[str], int]  # of these types together, at most so many
 _NO_CAPS: Caps = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a bucket gave."""
+
+    taken: int
+    wait_seconds: (
+        float | None
+    )  # until there is one for a job that is due and was left behind; None: there is none
+
+
+class TokenStore(Protocol):
+    """The buckets of limited job types, shared by all workers."""
+
+    async def take(self, wanted: Mapping[str, int]) -> dict[str, Tokens]:
+        """By type, for no more jobs than are due; a type of which none is due is missing."""
+
+    async def give_back(self, unused: Mapping[str, int]) -> None: ...
+
+
 class JobStore(Protocol):
     """The queue. All waiting is bounded; Unavailable means the store could not be reached in time."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from bpc_worker.adapters.amqp import Broker
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.adapters.postgres.type_limits import TypeLimit
 from bpc_worker.breaker import BreakerRules
 from bpc_worker.config import Settings
 from bpc_worker.core.signing import Ed25519Signer
@@ -63,6 +64,15 @@ def breaker_rules(settings: Settings) -> BreakerRules:
         min_samples=told.min_samples,
         half_open_probes=told.half_open_probes,
     )
+
+
+def type_limits(settings: Settings, registry: Registry) -> dict[str, TypeLimit]:
+    """Of the rate limits those that are about job types of this worker."""
+    return {
+        name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
+        for name, rate in settings.rate_limits.items()
+        if name in registry
+    }
 
 
 def broker(settings: Settings, url: str) -> Broker:

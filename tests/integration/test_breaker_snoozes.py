@@ -17,7 +17,7 @@ from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, Lost, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import settlement
 from bpc_worker.lease import Holding
-from tests.builders import NOON
+from bpc_worker.testing import NOON
 from tests.support.database import Database
 
 
