@@ -1,4 +1,4 @@
-"""A circuit breaker per target: after too many failures nobody calls for a while, then one asks whether it is over.
+"""A circuit breaker per target: after too many failures nobody calls for a while, then one call decides.
 
 Of this process alone, and without IO: the time is given. Whoever gets a call tells how it ended, or that it
 cannot be told; a call that is never heard of again stands in nobody's way for longer than its deadline.
@@ -70,7 +70,7 @@ class Breaker:
         return call
 
     def ended(self, call: Call, now: float, *, failed: bool | None) -> None:
-        """How a call ended; None when that says nothing about the target. A call of an earlier state is too old."""
+        """How a call ended; None: that says nothing about the target. A call of an earlier state is too old."""
         if call not in self._calls:
             return
         self._calls.discard(call)
@@ -126,8 +126,8 @@ class Breakers:
     def guard(self, target: str, *, code: str) -> Iterator[None]:
         """Around a call to `target`. Raises Snooze with `code` while nobody may call.
 
-        A Retryable or a time-out counts as the target's failure. A cancellation, a lost lease, a permanent error
-        or a database that is away says nothing about it.
+        A Retryable or a time-out counts as the target's failure. A cancellation, a lost lease, a permanent
+        error or a database that is away says nothing about it.
         """
         breaker = self._breaker(target)
         call = breaker.ask(self._clock())

@@ -158,8 +158,8 @@ class Context(Protocol):
     def breaker(self, target: str, *, code: str) -> AbstractContextManager[None]:
         """Stands around one call to an outside `target`, say a host.
 
-        Raises Snooze with `code` while too many such calls have failed lately: no attempt is counted. Inside, a
-        Retryable or a time-out is the target's failure; any other error says nothing about it.
+        Raises Snooze with `code` while too many such calls have failed lately: no attempt is counted. Inside,
+        a Retryable or a time-out is the target's failure; any other error says nothing about it.
         """
 
     def stage(self, name: str, **progress: object) -> None:

@@ -15,6 +15,7 @@ from bpc_worker.adapters.memory.jobs import MemoryJobStore
 from bpc_worker.adapters.memory.rows import Row
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.attempt import attempt
+from bpc_worker.breaker import BreakerRules, Breakers
 from bpc_worker.context import Equipment, HandlerContext
 from bpc_worker.frames import ChildAnswer, ChildCall
 from bpc_worker.handler_api import (
@@ -136,6 +137,7 @@ class Workbench:
             commands=self.commands,
             policy=self.policy,
             keyring=self.keyring,
+            breakers=Breakers(BreakerRules(), clock=lambda: self.clock.now.timestamp()),
             settlement=end,
         )
 

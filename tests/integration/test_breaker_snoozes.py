@@ -1,10 +1,8 @@
 """A handler behind an open breaker: no attempt is burnt, and patience ends at the hundredth snooze."""
 
 from datetime import timedelta
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
-
-import msgspec
 
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
@@ -16,9 +14,13 @@ from bpc_worker.handler_api import Code, Context, HandlerSpec, Payload, Retryabl
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, Lost, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import settlement
-from bpc_worker.lease import Holding
 from bpc_worker.testing import NOON
 from tests.support.database import Database
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from bpc_worker.lease import Holding
 
 
 class Nothing(Payload, frozen=True):

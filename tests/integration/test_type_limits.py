@@ -12,8 +12,8 @@ from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.adapters.postgres.type_limits import TypeLimit, TypeLimits
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.ports import Caps, Pause, PauseKind
-from bpc_worker.throttle import Throttle
 from bpc_worker.testing import NOON
+from bpc_worker.throttle import Throttle
 from tests.support.database import Database
 
 SLOW = {"TEST_SLOW": TypeLimit(per_second=2, burst=3)}

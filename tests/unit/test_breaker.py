@@ -129,7 +129,7 @@ class Model:
         self.begun[number] = (self.era, now)
         return None
 
-    def ended(self, number: int, now: float, failed: bool | None) -> None:
+    def ended(self, number: int, now: float, *, failed: bool | None) -> None:
         era, _ = self.begun.pop(number, (-1, 0.0))
         if era != self.era or failed is None:
             return
@@ -179,7 +179,7 @@ def test_it_does_what_the_plain_model_does(
         elif calls:
             which, begun = calls.pop(end[0] % len(calls))
             breaker.ended(begun, now, failed=end[1])
-            model.ended(which, now, end[1])
+            model.ended(which, now, failed=end[1])
         assert breaker.state is model.state
 
 
