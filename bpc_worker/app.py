@@ -33,6 +33,7 @@ from bpc_worker.lease import LeaseKeeper, LeaseTiming
 from bpc_worker.reaper import Reaper
 from bpc_worker.registry import Registry
 from bpc_worker.runner import Pace, Parts, Runner
+from bpc_worker.sampler import Sampler
 from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
@@ -47,6 +48,7 @@ from bpc_worker.wiring import (
     keyring,
     policy,
     queue_settings,
+    sample_rules,
     type_limits,
 )
 
@@ -130,12 +132,16 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             tell_others=tell_others,
         )
         runner = Runner(parts, _pace(settings), stuck=stuck)
+    sampler = Sampler(
+        store.samples, metrics, sample_rules(settings), on_database=health.note_database, spread=ids.spread
+    )
     reaper = Reaper(
         store,
         health,
         metrics,
         interval_seconds=settings.reaper.interval_seconds,
         spread=ids.spread,
+        chores=(sampler.note_overdue,),
     )
     engine = Engine(
         health=health,
@@ -146,7 +152,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         duties=(
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((runner.watch_time_outs,) if runner is not None else ()),
-            *((reaper.run,) if plan.reaps else ()),
+            *((reaper.run, sampler.run) if plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
             *((partial(plan.produces, surroundings),) if plan.produces else ()),

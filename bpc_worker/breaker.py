@@ -70,7 +70,7 @@ class Breaker:
         return call
 
     def ended(self, call: Call, now: float, *, failed: bool | None) -> None:
-        """How a call ended; None: that says nothing about the target. A call of an earlier state is too old."""
+        """How a call ended; None: it says nothing about the target. A call of an earlier state is too old."""
         if call not in self._calls:
             return
         self._calls.discard(call)

@@ -6,6 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
+from uuid import UUID
+
+import msgspec
 
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
@@ -69,6 +72,44 @@ class Pause:
     name: str  # of a tenant: its id
     reason: str
     expires_at: datetime | None = None  # None: until somebody resumes it
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """Jobs of one kind that wait; of very many not all are counted."""
+
+    queue: str
+    type: str
+    queued: int
+    oldest_seconds: float  # how long the first of them has been due
+
+
+class Running(msgspec.Struct, frozen=True):
+    queue: str
+    type: str
+    oldest_seconds: float
+
+
+class Overdue(msgspec.Struct, frozen=True):
+    """A job that runs for longer than it should."""
+
+    job_id: UUID
+    type: str
+    queue: str
+    lease_owner: str
+    running_seconds: float
+    new: bool  # seen for the first time under this claim
+
+
+class QueueSamples(Protocol):
+    async def waiting(self, *, every_seconds: float) -> list[Waiting]:
+        """Counted anew if the last count is older than that, by whoever asks first."""
+
+    async def running(self) -> list[Running]: ...
+
+    async def overdue(self, factors: Mapping[str, float], *, others: float) -> list[Overdue]:
+        """By type how many times its expected duration a job may take."""
+
+    async def oldest_xmin_seconds(self) -> float: ...
 
 
 Caps = Mapping[frozenset[str], int]  # of these types together, at most so many

@@ -8,11 +8,13 @@ from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.adapters.postgres.type_limits import TypeLimit
 from bpc_worker.breaker import BreakerRules
 from bpc_worker.config import Settings
+from bpc_worker.config_maps import OTHERS
 from bpc_worker.core.signing import Ed25519Signer
 from bpc_worker.handler_api import Policy
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.registry import Registry
+from bpc_worker.sampler import SampleRules
 
 
 def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = False) -> Dsn:
@@ -44,6 +46,7 @@ def queue_settings(settings: Settings, registry: Registry) -> QueueSettings:
         call_timeout=call_timeout(settings),
         backoff=backoff(settings),
         max_attempts_default=settings.jobs.max_attempts_default,
+        max_queued=settings.jobs.max_queued,
         type_defaults={
             name: TypeDefaults(priority=spec.priority, max_attempts=spec.max_attempts)
             for name, spec in registry.items()
@@ -73,6 +76,16 @@ def type_limits(settings: Settings, registry: Registry) -> dict[str, TypeLimit]:
         for name, rate in settings.rate_limits.items()
         if name in registry
     }
+
+
+def sample_rules(settings: Settings) -> SampleRules:
+    factors = dict(settings.reaper.sla_factor)
+    return SampleRules(
+        interval_seconds=settings.reaper.sample_interval,
+        warn_depth=settings.jobs.warn_depth,
+        sla_factor_of_others=factors.pop(OTHERS),
+        sla_factors=factors,
+    )
 
 
 def broker(settings: Settings, url: str) -> Broker:

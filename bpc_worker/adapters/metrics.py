@@ -1,11 +1,12 @@
 """The worker's Prometheus metrics: bounded labels, no ids."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bpc_worker.jobs.errors import Code
+from bpc_worker.ports import Overdue, Running, Waiting
 
 _CODES = frozenset(Code)
 MOST_LABEL_VALUES = 50
@@ -73,6 +74,11 @@ class Metrics:
         self._broker = self._gauge("broker_connected", "1 while the AMQP consumer is there")
         self._bell = self._gauge("bell_listening", "1 while LISTEN is heard")
         self._slots = self._gauge("worker_slots_in_use", "Jobs running in this process")
+        self._length = self._gauge("queue_length", "Jobs that wait, as last counted", job)
+        self._queue_oldest = self._gauge("queue_oldest_seconds", "How long the first has been due", job)
+        self._running_oldest = self._gauge("running_oldest_seconds", "The oldest claim that runs", job)
+        self._overdue = self._gauge("jobs_overdue", "Jobs that run for longer than they should", job)
+        self._xmin = self._gauge("db_oldest_xmin_seconds", "The oldest transaction that this login can see")
         self._breakers = self._gauge("circuit_breaker_state", "0 closed, 1 half-open, 2 open", ("target",))
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
         for counter in (self._looks, self._triggers, self._renewals, self._lost, self._rate_limited):
@@ -164,6 +170,27 @@ class Metrics:
 
     def bell(self, *, listening: bool) -> None:
         self._bell.set(listening)
+
+    def waiting(self, kinds: Sequence[Waiting]) -> None:
+        self._length.clear()  # a kind of which nothing waits any more has no sample
+        self._queue_oldest.clear()
+        for kind in kinds:
+            labels = self._job(kind.queue, kind.type)
+            self._length.labels(*labels).inc(kind.queued)  # several kinds may be `other`
+            self._queue_oldest.labels(*labels).set(max(0.0, kind.oldest_seconds))
+
+    def running(self, kinds: Sequence[Running]) -> None:
+        self._running_oldest.clear()
+        for kind in kinds:
+            self._running_oldest.labels(*self._job(kind.queue, kind.type)).set(max(0.0, kind.oldest_seconds))
+
+    def overdue(self, jobs: Sequence[Overdue]) -> None:
+        self._overdue.clear()
+        for job in jobs:
+            self._overdue.labels(*self._job(job.queue, job.type)).inc()
+
+    def oldest_xmin(self, seconds: float) -> None:
+        self._xmin.set(seconds)
 
     def breaker(self, target: str, state: int) -> None:
         self._breakers.labels(target=self._target(target)).set(state)

@@ -137,9 +137,12 @@ class Workbench:
             commands=self.commands,
             policy=self.policy,
             keyring=self.keyring,
-            breakers=Breakers(BreakerRules(), clock=lambda: self.clock.now.timestamp()),
+            breakers=Breakers(BreakerRules(), clock=self._seconds),
             settlement=end,
         )
+
+    def _seconds(self) -> float:
+        return self.clock.now.timestamp()
 
     async def enqueue(self, *jobs: NewJob, tenant_id: TenantId = A_TENANT) -> list[JobId]:
         return [each.job_id for each in await self.store.enqueue_many(tenant_id, jobs)]
