@@ -9,7 +9,7 @@ from bpc_worker.adapters.sql_files import query
 from bpc_worker.ports import Overdue, Running, Waiting
 from bpc_worker.rows import all_of
 
-_MOST = 100_000  # of one kind: what lies beyond is not counted
+_MOST = 20_000  # of one kind of a tenant: what lies beyond is not counted
 
 
 class Samples:

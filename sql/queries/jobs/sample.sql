@@ -11,7 +11,7 @@ turn AS MATERIALIZED (
 ),
 kind AS (
   (SELECT tenant_id, queue, type FROM jobs
-   WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+   WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
      AND EXISTS (SELECT FROM turn)
    ORDER BY tenant_id, queue, type
    LIMIT 1)
@@ -20,7 +20,7 @@ kind AS (
   FROM kind
   CROSS JOIN LATERAL (
     SELECT tenant_id, queue, type FROM jobs
-    WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+    WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
       AND (jobs.tenant_id, jobs.queue, jobs.type) > (kind.tenant_id, kind.queue, kind.type)
     ORDER BY tenant_id, queue, type
     LIMIT 1
@@ -32,7 +32,7 @@ counted AS MATERIALIZED (
   CROSS JOIN LATERAL (
     SELECT count(*) AS queued FROM (
       SELECT FROM jobs
-      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
         AND tenant_id = kind.tenant_id AND queue = kind.queue AND type = kind.type
       LIMIT %(most)s
     ) AS few
@@ -42,7 +42,7 @@ counted AS MATERIALIZED (
     FROM (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
     CROSS JOIN LATERAL (
       SELECT scheduled_at FROM jobs
-      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
         AND tenant_id = kind.tenant_id AND queue = kind.queue AND type = kind.type
         AND priority = level.priority AND scheduled_at <= (SELECT now FROM clock)
       ORDER BY scheduled_at

@@ -17,7 +17,7 @@ due AS MATERIALIZED (
       CROSS JOIN (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
       CROSS JOIN LATERAL (
         SELECT job_id FROM jobs
-        WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+        WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
           AND queue = here.queue AND type = asked.type AND priority = level.priority
           AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
         ORDER BY scheduled_at, job_id
