@@ -16,9 +16,8 @@ from bpc_worker.adapters.metrics import Metrics
 from bpc_worker.adapters.migrate import known, schema_problem
 from bpc_worker.adapters.postgres.bell import BellListener, Ringer
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
-from bpc_worker.adapters.postgres.link import Link
+from bpc_worker.adapters.postgres.roster import Roster
 from bpc_worker.adapters.postgres.schema import applied_migrations
-from bpc_worker.adapters.postgres.type_limits import TypeLimits
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
 from bpc_worker.breaker import Breakers
 from bpc_worker.config import Settings
@@ -30,14 +29,12 @@ from bpc_worker.health import Health
 from bpc_worker.jobs.model import Claim, Settleable
 from bpc_worker.jobs.settlement import Settlement, settlement
 from bpc_worker.lease import LeaseKeeper, LeaseTiming
-from bpc_worker.reaper import Reaper
 from bpc_worker.registry import Registry
 from bpc_worker.runner import Pace, Parts, Runner
-from bpc_worker.sampler import Sampler
 from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
-from bpc_worker.throttle import Throttle
+from bpc_worker.upkeep import duties_of
 from bpc_worker.wake import Wake
 from bpc_worker.wiring import (
     backoff,
@@ -48,8 +45,7 @@ from bpc_worker.wiring import (
     keyring,
     policy,
     queue_settings,
-    sample_rules,
-    type_limits,
+    throttle,
 )
 
 # Those of wiring are the composition root's, too: whoever opens a database asks here.
@@ -125,24 +121,19 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             handlers=handlers,
             registry=registry,
             slots=_slots(settings, registry, equipment),
-            throttle=_throttle(settings, registry, url, metrics),
+            throttle=throttle(settings, registry, url, on_limited=metrics.rate_limited),
             wake=wake,
             health=health,
             metrics=metrics,
             tell_others=tell_others,
         )
         runner = Runner(parts, _pace(settings), stuck=stuck)
-    sampler = Sampler(
-        store.samples, metrics, sample_rules(settings), on_database=health.note_database, spread=ids.spread
-    )
-    reaper = Reaper(
-        store,
-        health,
-        metrics,
-        interval_seconds=settings.reaper.interval_seconds,
-        spread=ids.spread,
-        chores=(sampler.note_overdue,),
-    )
+    upkeep = duties_of(settings, url, store, health, metrics, tell=surroundings.tell)
+    roster = Roster(
+        dsn(settings, url, engine=True), queue_settings(settings, registry),
+        slots=settings.worker.concurrency if plan.works else 0,
+        interval_seconds=settings.reaper.interval_seconds, spread=ids.spread,
+    )  # fmt: skip
     engine = Engine(
         health=health,
         store=store,
@@ -152,7 +143,8 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         duties=(
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((runner.watch_time_outs,) if runner is not None else ()),
-            *((reaper.run, sampler.run) if plan.reaps else ()),
+            *(upkeep if plan.reaps else ()),
+            *((roster.run,) if plan.works or plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
             *((partial(plan.produces, surroundings),) if plan.produces else ()),
@@ -263,15 +255,6 @@ def _slots(settings: Settings, registry: Registry, equipment: Equipment) -> Slot
         in_children=[name for name, spec in registry.items() if spec.child_tasks],
         worth_holding=lambda: equipment.children.worth_holding,
     )
-
-
-def _throttle(settings: Settings, registry: Registry, url: str, metrics: Metrics) -> Throttle:
-    limits = type_limits(settings, registry)
-    tokens = None
-    if limits:
-        link = Link(dsn(settings, url, engine=True))
-        tokens = TypeLimits(link, limits, settings.worker.queues, call_timeout=call_timeout(settings))
-    return Throttle(limits, tokens, metrics.rate_limited)
 
 
 def _pace(settings: Settings) -> Pace:

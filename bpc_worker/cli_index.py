@@ -19,6 +19,7 @@ COMMANDS = {
         "config",
         "Print the effective configuration and where each value comes from; secrets are masked.",
     ),
+    "dead": ("cli_dead", "dead", "Dead letters: jobs that nobody tries again by himself."),
     "doctor": (
         "cli_doctor",
         "doctor",
@@ -30,13 +31,25 @@ COMMANDS = {
         "explain",
         "Tell what an error code means, what usually causes it and what to do; without one, list them all.",
     ),
+    "jobs": (
+        "cli_jobs",
+        "jobs",
+        "Jobs of all tenants: what they are, why one does not run, retry, cancel, replay.",
+    ),
     "keys": ("cli_keys", "keys", "Keys: what passports are signed with. generate needs no database."),
     "passport": (
         "cli_export",
         "passport",
         "Passports: make them, bring them into force, hand them out, check and explain them.",
     ),
+    "pause": (
+        "cli_pauses",
+        "pause",
+        "Claim nothing more of a queue, a type of job or a tenant; what runs goes on.",
+    ),
+    "pauses": ("cli_pauses", "pauses", "List what is paused: kind, name, until when, by whom, why."),
     "product": ("cli_owner", "product", "Products: the kinds of battery that passports are made for."),
+    "resume": ("cli_pauses", "resume", "Let a paused queue, type or tenant go on."),
     "rules": (
         "cli_owner_rules",
         "rules",
@@ -47,7 +60,22 @@ COMMANDS = {
         "snapshot",
         "Snapshots: the facts of chosen documents, sealed under one hash.",
     ),
+    "stats": (
+        "cli_watch",
+        "stats",
+        "Count the jobs by queue, type and status; what is due and since when, what runs, is dead or paused.",
+    ),
+    "tail": (
+        "cli_watch",
+        "tail",
+        "Follow what happens to jobs: failures, retries, dead letters, cancels, reaps. ^C ends it.",
+    ),
     "tenant": ("cli_owner", "tenant", "Tenants: whose documents, passports and jobs they are."),
+    "top": (
+        "cli_watch",
+        "top",
+        "Watch the queue live: what waits, runs, is dead or paused, and who works. ^C ends it.",
+    ),
 }
 
 

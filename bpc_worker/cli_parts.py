@@ -105,15 +105,15 @@ def finished(work: Coroutine[object, object, T]) -> T:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Errors of the work inside, as words and an exit code."""
+def explained(role: str = "bpc_app") -> Iterator[None]:
+    """Errors of the work inside, as words and an exit code; `role` is what the login needs for it."""
     from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
 
     exits: dict[str, int] = {Code.NOT_FOUND: EXIT_NOT_FOUND, Code.VALIDATION_ERROR: EXIT_USAGE}
     try:
         yield
     except SchemaMismatch as error:
-        remedy = "GRANT bpc_app TO the login" if error.sqlstate == "42501" else "run `bpc-worker migrate`"
+        remedy = f"GRANT {role} TO the login" if error.sqlstate == "42501" else "run `bpc-worker migrate`"
         fail(EXIT_FAILED, f"the database refuses: {error.message}", remedy)
     except Unavailable as error:
         fail(

@@ -112,6 +112,31 @@ class QueueSamples(Protocol):
     async def oldest_xmin_seconds(self) -> float: ...
 
 
+class Pruned(msgspec.Struct, frozen=True):
+    """What became of one page of jobs."""
+
+    looked_at: int
+    removed_jobs: int
+    removed_events: int
+    at_the_end: bool  # of the table: the next page is the first
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """The store's time, and the last tick of each schedule that has had one."""
+
+    now: datetime
+    last: Mapping[str, datetime]
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A row of a further table that a dead worker had left."""
+
+    status: str
+    lease_owner: str | None
+    attempt: int
+
+
 Caps = Mapping[frozenset[str], int]  # of these types together, at most so many
 _NO_CAPS: Caps = MappingProxyType({})
 

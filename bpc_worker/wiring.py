@@ -1,11 +1,12 @@
 """What the settings mean to the parts: addresses, limits and keys, in the words of each."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from bpc_worker.adapters.amqp import Broker
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
-from bpc_worker.adapters.postgres.link import Dsn
-from bpc_worker.adapters.postgres.type_limits import TypeLimit
+from bpc_worker.adapters.postgres.link import Dsn, Link
+from bpc_worker.adapters.postgres.type_limits import TypeLimit, TypeLimits
 from bpc_worker.breaker import BreakerRules
 from bpc_worker.config import Settings
 from bpc_worker.config_maps import OTHERS
@@ -15,6 +16,7 @@ from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.registry import Registry
 from bpc_worker.sampler import SampleRules
+from bpc_worker.throttle import Throttle
 
 
 def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = False) -> Dsn:
@@ -69,13 +71,18 @@ def breaker_rules(settings: Settings) -> BreakerRules:
     )
 
 
-def type_limits(settings: Settings, registry: Registry) -> dict[str, TypeLimit]:
-    """Of the rate limits those that are about job types of this worker."""
-    return {
+def throttle(settings: Settings, registry: Registry, url: str, *, on_limited: Callable[[], None]) -> Throttle:
+    """By those rate limits that are about job types of this worker; without any, nobody is asked."""
+    limits = {
         name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
         for name, rate in settings.rate_limits.items()
         if name in registry
     }
+    if not limits:
+        return Throttle((), None, on_limited)
+    link = Link(dsn(settings, url, engine=True))
+    tokens = TypeLimits(link, limits, settings.worker.queues, call_timeout=call_timeout(settings))
+    return Throttle(limits, tokens, on_limited)
 
 
 def sample_rules(settings: Settings) -> SampleRules:

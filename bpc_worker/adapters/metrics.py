@@ -162,6 +162,9 @@ class Metrics:
         if action == "dead_lettered":
             self._dead.labels(*self._job(queue, job_type)).inc()
 
+    def table_reaped(self, table: str, *, action: str) -> None:
+        self._reaped.labels(action=action, table=table).inc()
+
     def scanned(self, seconds: float) -> None:
         self._scan.labels(table="jobs").observe(seconds)
 

@@ -83,7 +83,8 @@ def how_it_stands(state: JobState) -> list[str]:
         case Status.QUEUED if state.attempts == 0 and state.due:
             return [
                 f"{name} is still QUEUED: no worker has taken it",
-                "start one with `bpc-worker run`, or run what is due with `bpc-worker once`; the job stays",
+                f"see why with `bpc-worker jobs explain {state.job_id}`; the job stays",
+                "start a worker with `bpc-worker run`, or run what is due with `bpc-worker once`",
             ]
         case Status.QUEUED:
             tried = (
@@ -95,5 +96,5 @@ def how_it_stands(state: JobState) -> list[str]:
         case Status.CANCELLED:
             return [f"{name} was cancelled; queue it again if that was a mistake"]
         case Status.FAILED | Status.DEAD_LETTER:
-            mend = "mend the cause, then retry it: psql -v job=… -f sql/dlq/retry.sql, or queue it anew"
+            mend = f"mend the cause, then retry it: bpc-worker jobs retry {state.job_id}"
             return [f"{name} is {state.status}{error}", mend]

@@ -21,7 +21,7 @@ SET status = 'RUNNING', attempts = attempts + 1, lease_owner = 'raw', lease_toke
     lease_expires_at = now() + interval '60 s', last_heartbeat_at = now(), started_at = now()
 WHERE job_id = ANY (ARRAY(
   SELECT job_id FROM jobs
-  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
     AND queue = 'default' AND type = 'TEST_NOOP' AND priority = 2 AND scheduled_at <= now()
   ORDER BY scheduled_at, job_id
   LIMIT %(batch)s

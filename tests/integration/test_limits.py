@@ -10,7 +10,7 @@ import pytest
 from bpc_worker.adapters.postgres.limits import Buckets, Limit
 from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.jobs.errors import Permanent
-from tests.builders import NOON
+from bpc_worker.testing import NOON
 from tests.support.database import Database
 
 TEN = Limit(key="ten", per_second=10)

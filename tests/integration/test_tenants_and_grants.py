@@ -13,7 +13,10 @@ from tests.support.psql import done, psql, refused
 
 READERS = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader")
 # Of the queue, which all tenants share and grants guard; and what the schema keeps about itself.
-SHARED = {"tenants", "jobs", "job_events", "job_pauses", "rate_limits", "schema_migrations"}
+SHARED = {
+    "tenants", "jobs", "job_events", "job_pauses", "job_pause_events", "rate_limits", "workers",
+    "schema_migrations",
+}  # fmt: skip
 
 
 def test_every_table_is_of_the_domain_or_known_to_be_shared(db: Database) -> None:

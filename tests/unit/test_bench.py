@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bpc_worker.jobs.model import Claim
+from bpc_worker.testing import a_claim
 from tests.bench import report
 from tests.bench.results import Figure, Found, Goal, p95, p99
 from tests.bench.rows.churn import tenths
 from tests.bench.rows.fairness import judged
-from tests.builders import a_claim
 
 NOON = datetime(2028, 8, 18, 12, tzinfo=UTC)
 

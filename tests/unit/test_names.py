@@ -1,6 +1,6 @@
 """Every name of the programs that this one follows: what it is called here, and the test that shows it.
 
-One row per row of the table of names in the contract. A row without a test says why it has none.
+One row per row of the table of names in the contract.
 """
 
 import ast
@@ -33,12 +33,11 @@ DROPPED = "unit/test_config_names.py::test_a_name_without_a_successor_is_accepte
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Names of a predecessor (by its number), the tests of what became of them, or why there is none yet."""
+    """Names of a predecessor (by its number), and the tests of what became of them."""
 
     of: str
     names: str
-    tests: tuple[str, ...] = ()
-    why: str = ""
+    tests: tuple[str, ...]
 
 
 ROWS = (
@@ -134,7 +133,7 @@ ROWS = (
         "reaper: pages, passes, pauses",
         (
             f"{HERE}::test_000_reaper",
-            "contract/test_job_store.py::test_the_reaper_brings_back_what_expired_and_nothing_else",
+            "contract/test_bringing_back.py::test_the_reaper_brings_back_what_expired_and_nothing_else",
         ),
     ),
     Row(
@@ -146,7 +145,16 @@ ROWS = (
         ),
     ),
     Row("001", "QUEUE_SETTINGS.priorities max_in_memory warn_depth", (OLD_KEY, DROPPED)),
-    Row("001", "_ready_heap _scheduled_heap snapshot() purge() LAST_EXCEPTIONS", why="the memory store"),
+    Row(
+        "001",
+        "_ready_heap _scheduled_heap snapshot() purge() LAST_EXCEPTIONS",
+        (
+            "unit/test_memory_jobs.py::test_a_snapshot_counts_what_waits_and_what_runs",
+            "unit/test_memory_jobs.py::test_what_is_purged_was_never_there_but_what_runs_goes_on",
+            "unit/test_memory_jobs.py::test_the_last_hundred_failures_are_remembered",
+            "unit/test_memory_jobs.py::test_a_long_queue_of_retries_stays_in_order",
+        ),
+    ),
     Row("001", "breaker open_cooldown_seconds, half_open_probe_count", (OLD_KEY,)),
     Row("001", "metrics queue_depth dequeue_latency_histogram …", (f"{HERE}::test_000_metrics",)),
     Row("002", "locked_by … next_earliest_run_at expected_duration_ms", (f"{HERE}::test_002_job_columns",)),
@@ -159,7 +167,7 @@ ROWS = (
     Row(
         "002",
         "reaper:requeued, reaper:failed(timeout)",
-        ("contract/test_job_store.py::test_a_job_that_kills_every_holder_is_a_dead_letter",),
+        ("contract/test_bringing_back.py::test_a_job_that_kills_every_holder_is_a_dead_letter",),
     ),
     Row(
         "002",
@@ -171,7 +179,7 @@ ROWS = (
         "transient errors, ServiceResult, claimJob heartbeatJob finishJob",
         (
             "unit/test_attempt.py::test_an_exception_becomes_one_outcome",
-            "contract/test_job_store.py::test_a_renewal_knows_lost_settled_and_locked_apart",
+            "integration/test_postgres_jobs.py::test_a_renewal_knows_lost_settled_and_locked_apart",
         ),
     ),
     Row(
@@ -211,8 +219,8 @@ def functions(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.of} {row.names}")
-def test_every_row_has_a_test_that_exists_or_says_why_not(row: Row) -> None:
-    assert bool(row.tests) != bool(row.why)
+def test_every_row_has_a_test_that_exists(row: Row) -> None:
+    assert row.tests
     for test in row.tests:
         path, _, name = test.partition("::")
         assert name in functions(TESTS / path), test

@@ -198,6 +198,8 @@ class PostgresJobs:
         return settled_under(claim, await self._run(self._settles, "resolve", {"job_id": claim.job_id}))
 
     async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
+        if not ends:
+            return {}
         params = settle_group_params(ends, now=self.now)
         rows = await self._settles.tuples(
             prepared("jobs/settle_group"), params, timeout=self._settings.call_timeout

@@ -1,15 +1,17 @@
 """One database connection: made when needed, never waited for without limit, dropped when in doubt."""
 
 import asyncio
+import math
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import sql
+from psycopg import sql, waiting
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row, tuple_row
@@ -19,7 +21,6 @@ from bpc_worker.adapters.sql_files import Prepared
 from bpc_worker.jobs.errors import Code, Unavailable
 
 T = TypeVar("T")
-Connection = psycopg.AsyncConnection[DictRow]
 
 # The engine's statements all have an index to use, and one plan that is right for any table: a plan made
 # while the table was young would scan it, a plan per call costs as much as the call, and PostgreSQL 15 would
@@ -87,6 +88,37 @@ class Dsn:
         if self.prepared_statements:
             return ""
         return " ".join(f"SET LOCAL {name} = {value};" for name, value in self._limits().items())
+
+
+class NoAnswerError(psycopg.OperationalError):
+    """The time is up."""
+
+
+class Connection(psycopg.AsyncConnection[DictRow]):
+    """One that waits for its server until a given moment and not longer, whatever happens.
+
+    psycopg, when a call is cancelled, asks the server to cancel it too and waits for that: a stopped server
+    never answers. Here a call that was cancelled or is late is over at once, and its connection with it.
+    """
+
+    answer_by: float = math.inf  # by time.monotonic()
+
+    async def wait(
+        self,
+        gen: Generator[Any, Any, T],
+        interval: float = 0.0,  # noqa: ARG002 - nothing but the server and the time can end this wait
+        timeout: float | None = None,  # noqa: ARG002 - ours is `answer_by`
+    ) -> T:
+        left = max(0.001, self.answer_by - time.monotonic())
+        patience = left if math.isfinite(left) else None
+        try:
+            return await waiting.wait_async(gen, self.pgconn.socket, interval=min(left, 60), timeout=patience)
+        except asyncio.CancelledError:
+            self.answer_by = -math.inf  # psycopg's tidying up waits for nothing either
+            raise
+        except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - it has no other name
+            self.answer_by = -math.inf
+            raise NoAnswerError("no answer in time") from error
 
 
 class Link:
@@ -162,16 +194,18 @@ class Link:
     async def _within(self, work: Callable[[Connection], Coroutine[object, object, T]], timeout: float) -> T:
         async with self._busy:
             connection = await self._connected()
+            connection.answer_by = time.monotonic() + timeout
             try:
-                return await bounded(connection, work(connection), timeout)
+                return await work(connection)
+            except NoAnswerError as error:
+                self.drop()
+                message = f"the database did not answer within {timeout:g} s"
+                raise Unavailable(Code.DB_UNAVAILABLE, message) from error
             except psycopg.Error as error:
                 translated = translate(error)
                 if isinstance(translated, Unavailable) or connection.closed or connection.broken:
                     self.drop()
                 raise translated from error
-            except (Unavailable, asyncio.CancelledError):  # `bounded` has cut the wire and closes it
-                self._connection = None
-                raise
             except BaseException:
                 self.drop()
                 raise
@@ -182,7 +216,7 @@ class Link:
         threshold = 5 if self.dsn.prepared_statements else None
         try:
             async with asyncio.timeout(self.dsn.connect_seconds):
-                self._connection = await psycopg.AsyncConnection.connect(
+                self._connection = await Connection.connect(
                     self.dsn.conninfo(),
                     autocommit=True,
                     row_factory=dict_row,
@@ -233,35 +267,6 @@ async def _copy(connection: Connection, statement: bytes, blocks: Iterable[bytes
     async with connection.cursor().copy(statement) as copy:
         for block in blocks:
             await copy.write(block)
-
-
-async def bounded(connection: Connection, work: Coroutine[object, object, T], seconds: float) -> T:
-    """The result of `work`, or Unavailable after `seconds`, whatever the server does.
-
-    Cancelling a psycopg call asks the server to cancel and waits for the answer, which a stopped server never
-    gives. So the call runs as a task of its own; on a time-out or a cancellation its socket is shut down, on
-    which the call ends by itself, unobserved.
-    """
-    call = asyncio.ensure_future(work)
-    try:
-        done, _ = await asyncio.wait({call}, timeout=seconds)
-    except asyncio.CancelledError:
-        _abandon(connection, call)
-        raise
-    if not done:
-        _abandon(connection, call)
-        raise Unavailable(Code.DB_UNAVAILABLE, f"the database did not answer within {seconds:g} s")
-    return call.result()
-
-
-def _abandon(connection: Connection, call: asyncio.Future[T]) -> None:
-    def finished(ended: asyncio.Future[T]) -> None:
-        if not ended.cancelled():
-            ended.exception()  # seen, so that asyncio does not complain about it
-        connection.pgconn.finish()  # not before: the loop still watches the socket for the call
-
-    call.add_done_callback(finished)
-    sever(connection)
 
 
 def sever(connection: Connection) -> None:

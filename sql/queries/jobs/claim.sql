@@ -3,8 +3,9 @@
 -- whose answer was lost can be undone (forget_claim.sql). The CTEs are materialised so that each runs once.
 --
 -- A probe is one (queue, type, priority) of this worker, with a time before which there is nothing to find. What
--- is paused is left out. Each names its index by what every priority is (migration 0007). Probes read without locking, and a little more than is wanted; then the rows are
--- locked in their order, and what somebody else holds is passed over.
+-- is paused is left out. A scan says which index it means by `priority >= 0` or `<= 3` (migration 0007). Probes
+-- read without locking, and a little more than is wanted; then the rows are locked in their order, and what
+-- somebody else holds is passed over.
 -- Some probes share a pot, from which only so many may be taken.
 -- By turns the first is another one: the next tenant's in the ring, or the oldest whatever its priority.
 -- A suspect (its last holder died on it at least twice) is taken only by an idle worker, and alone:
@@ -70,7 +71,7 @@ ring AS MATERIALIZED (  -- the next few tenants after the last one so served, ro
   ORDER BY lap, tenant_id
   LIMIT %(hops)s::integer
 ),
-next_of_ring AS MATERIALIZED (
+next_of_ring AS MATERIALIZED (  -- in the ring's order; to ask for it would mean to ask all of them
   SELECT ring.tenant_id, best.job_id, best.pot
   FROM ring
   CROSS JOIN LATERAL (

@@ -1,0 +1,53 @@
+"""The session of an operator: all tenants, by the guarded functions of the database and nothing else."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from bpc_worker import app
+from bpc_worker.adapters.amqp import publish_once
+from bpc_worker.adapters.postgres.job_rows import as_uuid
+from bpc_worker.adapters.postgres.link import Link
+from bpc_worker.adapters.sql_files import query
+from bpc_worker.config import Settings
+from bpc_worker.jobs.errors import Code, Permanent
+
+_CALL_SECONDS = 60.0  # counts over a large table take their time
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Made by `open_operator`. One statement is one transaction."""
+
+    settings: Settings
+    link: Link
+
+    async def rows(self, name: str, params: Mapping[str, object] | None = None) -> list[Row]:
+        """The rows of sql/queries/operator/<name>.sql."""
+        return await self.link.run(query(f"operator/{name}"), params or {}, timeout=_CALL_SECONDS)
+
+    async def tenant_id(self, wanted: str | None) -> UUID | None:
+        """Of a tenant by id or by name; None for None: all of them."""
+        if wanted is None:
+            return None
+        rows = await self.link.run(query("tenants/find"), {"wanted": wanted}, timeout=_CALL_SECONDS)
+        if not rows:
+            raise Permanent(Code.NOT_FOUND, f"no tenant {wanted!r}; see `bpc-worker tenant list`")
+        return as_uuid(rows[0]["tenant_id"])
+
+    async def wake_workers(self) -> None:
+        """Those that a broker wakes; PostgreSQL wakes its own, and polling finds the job anyway."""
+        if self.settings.queue.enabled and self.settings.queue.url is not None:
+            await publish_once(app.broker(self.settings, self.settings.queue.url))
+
+
+@asynccontextmanager
+async def open_operator(settings: Settings, url: str) -> AsyncIterator[Operator]:
+    link = Link(app.dsn(settings, url))
+    try:
+        yield Operator(settings, link)
+    finally:
+        link.drop()
