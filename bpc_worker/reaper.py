@@ -9,7 +9,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 
 from bpc_worker import log
 from bpc_worker.health import Health
-from bpc_worker.jobs.errors import JobError, Retryable, Unavailable
+from bpc_worker.jobs.errors import JobError, Retryable, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import Status
 from bpc_worker.ports import JobStore, Reaped
 
@@ -71,8 +71,9 @@ class Reaper:
         for chore in self._chores:
             try:
                 await chore()
-            except JobError as error:  # the others are done all the same
-                self._health.note_database(error)
+            except JobError as error:  # the others are done all the same, and so are jobs
+                if not isinstance(error, SchemaMismatch):
+                    self._health.note_database(error)
                 _log.warning("chore_failed", error_code=error.code, error_message=error.message)
 
     async def sweep(self) -> int:

@@ -1,8 +1,8 @@
 """Jobs by the clock: every worker looks, by the database's time, and one job per tick comes of it.
 
 The idempotency key of a job names its tick, so it does not matter who comes first, or who dies in between. Of
-the ticks that were missed while nobody was there, only the last one gets its job. A schedule that is new begins
-with its next tick.
+the ticks that were missed while nobody was there, only the last one gets its job. A new schedule begins with
+its next tick.
 """
 
 import asyncio

@@ -12,6 +12,7 @@ from bpc_worker.adapters.postgres.schedule_book import ScheduleBook
 from bpc_worker.config import Settings
 from bpc_worker.cron import Cron
 from bpc_worker.health import Health
+from bpc_worker.jobs.errors import JobError, SchemaMismatch
 from bpc_worker.pruning import Pruner
 from bpc_worker.reaper import Chore, Reaper
 from bpc_worker.sampler import Sampler
@@ -33,9 +34,14 @@ def duties_of(
 ) -> Duties:
     """Reap, count, queue what the clock says. What is not configured costs nothing, not even a connection."""
     link = Link(dsn(settings, url, quiet=True))
-    sampler = Sampler(
-        store.samples, metrics, sample_rules(settings), on_database=health.note_database, spread=ids.spread
-    )
+
+    def note(error: JobError | None) -> None:
+        """Jobs can be claimed and settled whether or not they can be counted."""
+        if not isinstance(error, SchemaMismatch):
+            health.note_database(error)
+
+    rules = sample_rules(settings)
+    sampler = Sampler(store.samples, metrics, rules, on_database=note, spread=ids.spread)
     reaper = Reaper(
         store,
         health,
@@ -56,7 +62,7 @@ def duties_of(
         store,
         _planned(settings),
         on_queued=queued,
-        on_database=health.note_database,
+        on_database=note,
         spread=ids.spread,
     )
     return reaper.run, sampler.run, scheduler.run

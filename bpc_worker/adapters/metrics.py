@@ -177,10 +177,12 @@ class Metrics:
     def waiting(self, kinds: Sequence[Waiting]) -> None:
         self._length.clear()  # a kind of which nothing waits any more has no sample
         self._queue_oldest.clear()
-        for kind in kinds:
+        oldest: dict[tuple[str, str], float] = {}
+        for kind in kinds:  # several of which may be `other`
             labels = self._job(kind.queue, kind.type)
-            self._length.labels(*labels).inc(kind.queued)  # several kinds may be `other`
-            self._queue_oldest.labels(*labels).set(max(0.0, kind.oldest_seconds))
+            self._length.labels(*labels).inc(kind.queued)
+            oldest[labels] = max(oldest.get(labels, 0.0), kind.oldest_seconds)
+            self._queue_oldest.labels(*labels).set(oldest[labels])
 
     def running(self, kinds: Sequence[Running]) -> None:
         self._running_oldest.clear()

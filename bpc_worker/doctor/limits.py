@@ -79,8 +79,11 @@ def _reset(row: DictRow, server: DictRow, value: str) -> str:
 
 
 def per_worker(case: Case) -> int:
-    """Connections of one worker: its engine's, its handlers', and the one that listens."""
-    return ENGINE_CONNECTIONS + case.settings.database.handler_connections + case.settings.notify.enabled
+    """Connections of one worker: its engine's, its handlers', the one that listens, those for the whole queue."""
+    told = case.settings
+    for_all = bool(told.schedules or told.reaper.tables or any(told.jobs.retention_days.values()))
+    asked = ENGINE_CONNECTIONS + told.database.handler_connections
+    return asked + told.notify.enabled + bool(told.rate_limits) + for_all
 
 
 def _connections(case: Case) -> Iterator[Finding]:

@@ -36,8 +36,9 @@ def test_two_workers_together_keep_to_the_rate_of_a_type(db: Database) -> None:
 def test_what_waits_and_what_takes_too_long_is_seen(db: Database) -> None:
     db.enqueue("TEST_NOBODYS", expected_duration_ms=1)
     db.run(
-        "UPDATE jobs SET status = 'RUNNING', attempts = 1, lease_owner = 'x', lease_token = gen_random_uuid(),"
-        " started_at = now() - interval '1 hour', lease_expires_at = now() + interval '1 hour'"
+        "UPDATE jobs SET status = 'RUNNING', attempts = 1, lease_owner = 'x',"
+        " lease_token = gen_random_uuid(), started_at = now() - interval '1 hour',"
+        " lease_expires_at = now() + interval '1 hour'"
     )
     waiting = db.enqueue("TEST_NOBODYS")
     often = {"BPC_REAPER_INTERVAL_SECONDS": 0.5, "BPC_REAPER_SAMPLE_INTERVAL": 1}

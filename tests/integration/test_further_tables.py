@@ -18,7 +18,8 @@ PLAIN = """
 CREATE TABLE asr_jobs (
   id integer PRIMARY KEY, status text NOT NULL,
   attempts integer NOT NULL, max_attempts integer NOT NULL DEFAULT 3,
-  lease_owner text, lease_expires_at timestamptz, scheduled_at timestamptz {more}
+  lease_owner text, lease_expires_at timestamptz, last_heartbeat_at timestamptz,
+  scheduled_at timestamptz {more}
 );
 GRANT SELECT, UPDATE ON asr_jobs TO bpc_worker;
 """

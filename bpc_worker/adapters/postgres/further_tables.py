@@ -14,7 +14,10 @@ from bpc_worker.ports import Left
 from bpc_worker.rows import all_of
 
 _PAGE = 100
-_NEEDED = ("status", "attempts", "max_attempts", "lease_owner", "lease_expires_at", "scheduled_at")
+_NEEDED = (
+    "status", "attempts", "max_attempts",
+    "lease_owner", "lease_expires_at", "last_heartbeat_at", "scheduled_at",
+)  # fmt: skip
 # What else a table may have, and what it becomes: the token shuts out the old holder.
 _CLEARED = {
     "lease_token": "NULL",
