@@ -7,6 +7,8 @@ from psycopg.rows import DictRow
 from bpc_worker.doctor.findings import Case, Finding, quoted
 
 ENGINE_CONNECTIONS = 4
+ROSTER_CONNECTIONS = 1  # for a moment, once in a while
+INBOX_CONNECTIONS = 3  # two, and one more while a build is made
 _LOST = "what a worker reported as done can be undone by a crash of the server"
 _MS = 1000
 
@@ -79,11 +81,12 @@ def _reset(row: DictRow, server: DictRow, value: str) -> str:
 
 
 def per_worker(case: Case) -> int:
-    """Connections of one worker: its engine's, its handlers', the one that listens, those for the whole queue."""
-    told = case.settings
-    for_all = bool(told.schedules or told.reaper.tables or any(told.jobs.retention_days.values()))
-    asked = ENGINE_CONNECTIONS + told.database.handler_connections
-    return asked + told.notify.enabled + bool(told.rate_limits) + for_all
+    """The most connections of one worker: its own, its handlers', the one that listens, its inbox's."""
+    settings = case.settings
+    inbox = INBOX_CONNECTIONS if settings.producer.scan_dir is not None else 0
+    keeps_up = settings.schedules or settings.reaper.tables or any(settings.jobs.retention_days.values())
+    own = ENGINE_CONNECTIONS + ROSTER_CONNECTIONS + bool(settings.rate_limits) + bool(keeps_up)
+    return own + settings.database.handler_connections + settings.notify.enabled + inbox
 
 
 def _connections(case: Case) -> Iterator[Finding]:

@@ -354,7 +354,8 @@ queued AS (
        LATERAL (
          SELECT count(*) AS n FROM (
            SELECT FROM jobs o
-           WHERE o.status = 'QUEUED' AND (o.fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR o.attempts < 2)  -- jobs_probe
+           WHERE o.status = 'QUEUED' AND (o.fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR o.attempts < 2)
+             AND o.priority >= 0  -- so far what the index jobs_probe says
              AND o.queue = job.queue AND o.scheduled_at <= job.now
              AND o.type = ANY (ARRAY(SELECT unnest(types) FROM able))
              AND (o.priority, o.scheduled_at, o.job_id) < (job.priority, job.scheduled_at, job.job_id)

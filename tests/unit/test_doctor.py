@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain, repeat
 from typing import cast
 
@@ -10,7 +11,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from bpc_worker.config import Settings, load
-from bpc_worker.doctor import database, machine
+from bpc_worker.doctor import database, limits, machine
 from bpc_worker.doctor.catalogue import Thing, differences
 from bpc_worker.doctor.findings import Case, Finding, Thresholds, literal, quoted
 
@@ -143,6 +144,15 @@ def test_a_standby_is_told() -> None:
     [finding] = database._writable({"in_recovery": True})
 
     assert finding.fix.startswith("SELECT pg_promote();")
+
+
+def test_connections_are_counted_as_they_are_configured() -> None:
+    def of(**env: str) -> int:
+        return limits.per_worker(replace(case(), settings=load(env=env)))
+
+    assert of() == 4 + 1 + 4 + 1  # its engine, a sign of life, handlers, the bell
+    assert of(BPC_NOTIFY_ENABLED="false", BPC_DB_HANDLER_CONNECTIONS="2") == 4 + 1 + 2
+    assert of(BPC_PRODUCER_SCAN_DIR="/srv/inbox") == of() + 3
 
 
 def test_names_and_texts_are_quoted_for_pasting() -> None:

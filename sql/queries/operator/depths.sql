@@ -2,7 +2,7 @@
 -- the jobs that have succeeded. (Waiting jobs are in two indexes: suspects, and all the others.)
 WITH alive AS (
   SELECT queue, type, status, scheduled_at FROM jobs
-  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
+  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
   UNION ALL
   SELECT queue, type, status, scheduled_at FROM jobs
   WHERE status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2
