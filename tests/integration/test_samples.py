@@ -9,8 +9,7 @@ import pytest
 
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
-from bpc_worker.adapters.postgres.link import _ENGINE_OPTIONS, Dsn
-from bpc_worker.adapters.sql_files import query
+from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import JobId, NewJob, TenantId
 from bpc_worker.ports import Waiting
@@ -137,18 +136,3 @@ async def test_an_old_transaction_is_seen(db: Database) -> None:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
             connection.execute("SELECT count(*) FROM jobs")
             assert await store.samples.oldest_xmin_seconds() > 0
-
-
-def test_neither_the_count_nor_the_limits_scan_the_table(db: Database) -> None:
-    params = {
-        "now": None, "every_seconds": 0, "most": 10, "queues": ["default"], "types": ["TEST_A"],
-        "per_second": [1.0], "burst": [1.0], "wanted": [1], "factors": [6.0], "factor_of_others": 6.0,
-    }  # fmt: skip
-    with db.connect() as connection:
-        for name, value in _ENGINE_OPTIONS.items():
-            connection.execute(f"SET {name} = {value}".encode())
-        for name in ("jobs/sample", "jobs/running", "jobs/overdue", "limits/take_for_due"):
-            rows = connection.execute(b"EXPLAIN " + query(name), params).fetchall()
-            plan = "\n".join(str(row["QUERY PLAN"]) for row in rows)
-            assert " on jobs" in plan, name
-            assert "Seq Scan on jobs" not in plan, f"{name}: {plan}"
