@@ -36,8 +36,8 @@ class Running(Generic[T]):
 
     def _report(self, task: asyncio.Task[T]) -> None:
         self._handlers.owners.pop(task, None)  # we hold the task, so the entry would keep both for ever
-        self._handlers.to_control.put(self.mark_ended)
-        self._handlers.loop.call_soon(self._handlers.to_control.wake)  # after the others that end now
+        if self._handlers.to_control.put(self.mark_ended):
+            self._handlers.loop.call_soon(self._handlers.to_control.wake)  # after the others that end now
 
     def mark_ended(self) -> None:
         """In the control loop."""
@@ -74,9 +74,10 @@ class Post:
         self._calls: deque[Callable[[], None]] = deque()
         self._on_its_way = False
 
-    def put(self, call: Callable[[], None]) -> None:
-        """For the next `wake`."""
+    def put(self, call: Callable[[], None]) -> bool:
+        """For the next `wake`; whether it is the first one."""
         self._calls.append(call)
+        return len(self._calls) == 1
 
     def wake(self) -> None:
         if self._calls and not self._on_its_way:  # else whoever clears it will find the calls

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
@@ -21,8 +21,7 @@ _STEPS_OF_A_CLAIM = 3  # of the event loop, from the bell to the socket
 Told = Callable[[Status | None], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
+class _End(NamedTuple):
     claim: Claim
     settlement: Settlement
     tell: Told

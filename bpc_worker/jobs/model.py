@@ -58,11 +58,12 @@ class NewJob:
     traceparent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claim:
     """One job in the hands of one worker, once: a later claim of the same job has another token.
 
-    The fields stand in the order in which claim.sql returns them.
+    The fields stand in the order in which claim.sql returns them. Nobody changes one; it is not frozen only
+    because that would make it four times as dear to make.
     """
 
     job_id: JobId

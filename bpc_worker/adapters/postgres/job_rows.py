@@ -115,7 +115,7 @@ def settle_group_params(
 ) -> dict[str, object]:
     """One array per column."""
     values = [settle_values(claim, settlement) for claim, settlement in ends]
-    columns: dict[str, object] = {name: array(row[name] for row in values) for name in values[0]}
+    columns: dict[str, object] = {name: array([row[name] for row in values]) for name in values[0]}
     return {"now": now} | columns
 
 

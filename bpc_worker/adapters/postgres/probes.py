@@ -1,7 +1,7 @@
 """What to ask of the queue: which places to probe, from when on, and whose turn it is. No IO."""
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from bpc_worker.ports import Caps
 
 Turn = Literal["ring", "oldest"]
 
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_BEGINNING = "-infinity"
 _NOBODY = UUID(int=0)
 _RING_EVERY = 4
 _OLDEST_EVERY = 8
@@ -28,6 +28,17 @@ class Place(NamedTuple):
     priority: int
 
 
+class Pots:
+    """For each place the number, from 1, of the cap that counts it."""
+
+    def __init__(self, types: tuple[frozenset[str], ...], places: Iterable[Place]) -> None:
+        numbers = {name: number for number, names in enumerate(types, start=1) for name in names}
+        self.types = types
+        self.of_places = [numbers.get(place.type) for place in places]
+        self.counts = [self.of_places.count(number) for number in range(1, len(types) + 1)]
+        self.text = array(self.of_places)
+
+
 class Places:
     """Some places, and the parameters that name them."""
 
@@ -39,11 +50,14 @@ class Places:
             "priorities": array(place.priority for place in self.all),
             "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(self.all))),
         }
+        self._pots: Pots | None = None
 
-    def pots(self, caps: Iterable[frozenset[str]]) -> list[int | None]:
-        """For each place the number of the cap that counts it, from 1."""
-        numbers = {job_type: number for number, types in enumerate(caps, start=1) for job_type in types}
-        return [numbers.get(place.type) for place in self.all]
+    def pots(self, caps: Iterable[frozenset[str]]) -> "Pots":
+        """The last ones are kept: caps change their numbers, hardly ever their types."""
+        types = tuple(caps)
+        if self._pots is None or self._pots.types != types:
+            self._pots = Pots(types, self.all)
+        return self._pots
 
 
 class Asked:
@@ -60,9 +74,11 @@ class Asked:
     def params(self, limit: int) -> dict[str, object]:
         """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""
         window = limit + max(_WINDOW_MORE, limit // 2)
-        surplus = sum(min(window, self._most[pot - 1]) for pot in self._pots if pot is not None)
+        surplus = sum(
+            min(window, most) * places for most, places in zip(self._most, self._pots.counts, strict=True)
+        )
         numbers = {"window": window, "reach": window + surplus}
-        return self._names | numbers | {"pot": array(self._pots), "pots": array(self._most)}
+        return self._names | numbers | {"pot": self._pots.text, "pots": array(self._most)}
 
 
 class Probes:
@@ -81,7 +97,7 @@ class Probes:
             for job_type in types
         )
         self._worthwhile = self._all
-        self._since: dict[Place, datetime] = {}
+        self._since: dict[Place, str] = {}  # as array items
         self._claims = 0
         self._ring_at = _NOBODY
 
@@ -107,15 +123,15 @@ class Probes:
 
     def params(self, asked: Asked, *, limit: int) -> dict[str, object]:
         """For claim.sql."""
-        since = array(self._since.get(place, _BEGINNING) for place in asked.places)
-        return asked.params(limit) | {"since": since, "ring_after": self._ring_at}
+        since = ",".join([self._since.get(place, _BEGINNING) for place in asked.places])
+        return asked.params(limit) | {"since": f"{{{since}}}", "ring_after": self._ring_at}
 
     def learn(self, asked: Asked, live: Collection[int], claims: Iterable[Claim]) -> None:
         """After a claim: in which of the places asked, counted from 1, something was due."""
         if not live:
             return
         if asked.turn != "ring":  # the ring's job may stand behind others at its place
-            self._since |= _heads(claims)
+            self._since |= {place: f'"{head}"' for place, head in _heads(claims).items()}
         if not asked.complete:
             return
         # The levels above the last one that was needed have been looked through. In that one something may
