@@ -1,13 +1,14 @@
 """Load sql/…: from inside the wheel, or from the checkout beside the package."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+_CONDITION = re.compile(r"\s*-- if (?P<no>no )?(?P<part>\w+)")
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
@@ -41,13 +42,28 @@ class Prepared:
 
 
 @cache
-def prepared(name: str) -> Prepared:
-    """The statement of `query` in PostgreSQL's own words: psycopg would translate a long one every time."""
+def prepared(name: str, *parts: str) -> Prepared:
+    """The statement of `query` in PostgreSQL's own words: psycopg would translate a long one every time.
+
+    Lines between `-- if PART` and `-- end` are there when that part is asked for, between `-- if no PART` and
+    `-- end` when it is not. Parts may stand inside one another.
+    """
     names: dict[str, int] = {}
-    text = _PARAMETER.sub(
-        lambda found: f"${names.setdefault(found[1], len(names) + 1)}", query(name).decode()
-    )
+    wanted = "\n".join(_lines_of(query(name).decode(), parts))
+    text = _PARAMETER.sub(lambda found: f"${names.setdefault(found[1], len(names) + 1)}", wanted)
     return Prepared(text.replace("%%", "%").encode(), tuple(names))
+
+
+def _lines_of(text: str, parts: Collection[str]) -> Iterator[str]:
+    inside: list[bool] = []
+    for line in text.splitlines():
+        condition = _CONDITION.fullmatch(line)
+        if condition is not None:
+            inside.append((condition["part"] in parts) != bool(condition["no"]))
+        elif line.strip() == "-- end":
+            inside.pop()
+        elif all(inside):
+            yield line
 
 
 def migrations() -> list[tuple[str, str]]:

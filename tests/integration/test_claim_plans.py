@@ -17,6 +17,8 @@ from tests.support.other_postgres import OLDER, older_bin_dir
 
 Node = dict[str, object]
 
+EVERY_PART = ("turns", "suspects")
+
 FILL = """
 INSERT INTO jobs (tenant_id, type, queue, priority, status, scheduled_at, finished_at, idempotency_key)
 SELECT (SELECT min(tenant_id::text)::uuid FROM tenants), 'TYPE_' || g % 7, 'default', g % 4,
@@ -53,7 +55,7 @@ def table(request: pytest.FixtureRequest, any_db: Database) -> Database:
 
 def scans(db: Database, name: str) -> list[Node]:
     """How the kept plan reads `jobs`."""
-    statement = prepared(name)
+    statement = prepared(name, *EVERY_PART)
     nothing = ", ".join(["NULL"] * len(statement.names))
     conninfo = Dsn(url=db.url, application_name="plans", engine=True).conninfo()
     with psycopg.connect(conninfo, autocommit=True) as connection:

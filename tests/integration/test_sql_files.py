@@ -2,27 +2,27 @@
 
 import re
 import subprocess
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
+from bpc_worker.adapters.sql_files import prepared
 from tests.support.database import Database
 
 ROOT = Path(__file__).parents[2] / "sql"
 QUERIES = sorted((ROOT / "queries").rglob("*.sql"))
 DLQ = sorted((ROOT / "dlq").glob("*.sql"))
-_PARAMETER = re.compile(r"%\((\w+)\)s")
-
-
-def with_numbered_parameters(text: str) -> str:
-    numbers: dict[str, int] = {}
-    return _PARAMETER.sub(lambda found: f"${numbers.setdefault(found[1], len(numbers) + 1)}", text)
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: str(path.relative_to(ROOT / "queries")))
 def test_postgres_accepts_the_query(path: Path, db: Database) -> None:
+    name = str(path.relative_to(ROOT / "queries").with_suffix(""))
+    parts = sorted(set(re.findall(r"-- if (?:no )?(\w+)", path.read_text())))
+    choices = [chosen for count in range(len(parts) + 1) for chosen in combinations(parts, count)]
     with db.connect() as connection:
-        connection.execute(f"PREPARE q AS {with_numbered_parameters(path.read_text())}".encode())
+        for number, chosen in enumerate(choices):
+            connection.execute(f"PREPARE q{number} AS ".encode() + prepared(name, *chosen).text)
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: str(path.relative_to(ROOT / "queries")))

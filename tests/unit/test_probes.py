@@ -64,6 +64,17 @@ def test_whoever_has_a_turn_may_be_anywhere() -> None:
     assert len(some.asked("oldest", {}).places) == len(some.asked("ring", {}).places) == 8
 
 
+def test_turns_go_where_something_was_due_when_the_oldest_was_looked_for() -> None:
+    some = probes()
+    asked = some.asked("oldest", {})
+    some.learn_heads(asked, numbers(asked, URGENT_B, NORMAL_A))
+
+    assert set(some.asked("ring", {}).places) == {URGENT_B, NORMAL_A}
+    assert len(some.asked(None, {}).places) == 8
+    some.forget()
+    assert len(some.asked("ring", {}).places) == 8
+
+
 def test_what_stood_before_a_claimed_job_is_not_read_again() -> None:
     some = probes()
     asked = some.asked(None, {})

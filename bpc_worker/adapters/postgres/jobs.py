@@ -27,7 +27,7 @@ from bpc_worker.adapters.postgres.job_rows import (
 from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.adapters.postgres.probes import Probes
 from bpc_worker.adapters.postgres.samples import Samples
-from bpc_worker.adapters.sql_files import prepared, query
+from bpc_worker.adapters.sql_files import Prepared, prepared, query
 from bpc_worker.jobs.errors import Retryable, Unavailable
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
@@ -56,6 +56,7 @@ class _Known:
     seen: int
     live: list[int]
     ring_at: UUID | None
+    heads: list[int] | None
     next_due: float | None
 
 
@@ -124,29 +125,31 @@ class PostgresJobs:
             "now": self.now,
             "limit": limit,
             "turn": turn,
-            "idle": idle,
             "owner": self._settings.owner,
             "nonce": call,
             "lease_seconds": self._settings.lease_seconds,
         }
-        known, claims = await self._claimed(call, params)
+        parts = [*(["turns"] if turn is not None else []), *(["suspects"] if idle else [])]
+        known, claims = await self._claimed(call, prepared("jobs/claim", *parts), params)
         if known.ring_at is not None:
             self._probes.ring_went_to(known.ring_at)
+        if known.heads is not None:
+            self._probes.learn_heads(asked, known.heads)
         self._probes.learn(asked, known.live, claims)
         return Look(claims=claims, more=known.seen > len(claims), next_due_in=known.next_due)
 
-    async def _claimed(self, call: UUID, params: Mapping[str, object]) -> tuple["_Known", list[Claim]]:
+    async def _claimed(
+        self, call: UUID, statement: Prepared, params: Mapping[str, object]
+    ) -> tuple["_Known", list[Claim]]:
         self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too
         try:
-            first, *rows = await self._claims.tuples(
-                prepared("jobs/claim"), params, timeout=self._settings.call_timeout
-            )
+            first, *rows = await self._claims.tuples(statement, params, timeout=self._settings.call_timeout)
         except Retryable as error:
             if not isinstance(error, Unavailable):
                 del self._unanswered[call]  # the server refused it: nothing was claimed
             raise
         del self._unanswered[call]
-        return _Known(*first[:4]), [Claim(*row[4:]) for row in rows]
+        return _Known(*first[:5]), [Claim(*row[5:]) for row in rows]
 
     async def undo_unheard_claims(self) -> None:
         for call, doubt in tuple(self._unanswered.items()):

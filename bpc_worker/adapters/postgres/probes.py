@@ -96,13 +96,13 @@ class Probes:
             for queue in queues
             for job_type in types
         )
-        self._worthwhile = self._all
+        self._worthwhile = self._due = self._all
         self._since: dict[Place, str] = {}  # as array items
         self._claims = 0
         self._ring_at = _NOBODY
 
     def forget(self) -> None:
-        self._worthwhile = self._all
+        self._worthwhile = self._due = self._all
         self._since.clear()
 
     def next_turn(self) -> Turn | None:
@@ -113,8 +113,8 @@ class Probes:
         return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
 
     def asked(self, turn: Turn | None, caps: Caps) -> Asked:
-        """Whoever has a turn may be anywhere; a claim in order needs only what was worth while last time."""
-        places = self._all if turn is not None else self._worthwhile
+        """Whoever has a turn may be wherever something is due; a claim in order needs less than that."""
+        places = self._due if turn is not None else self._worthwhile
         full = {job_type for types, most in caps.items() for job_type in types if most <= 0}
         if not full:
             return Asked(places, caps, turn, complete=True)
@@ -144,6 +144,11 @@ class Probes:
         )
         if worthwhile != self._worthwhile.all:
             self._worthwhile = Places(worthwhile)
+
+    def learn_heads(self, asked: Asked, heads: Collection[int]) -> None:
+        """After a search for the oldest: in which of the places asked something is due at all."""
+        if asked.complete and heads and len(heads) < len(asked.places):
+            self._due = Places(asked.places[number - 1] for number in heads)
 
     def ring_went_to(self, tenant_id: UUID) -> None:
         self._ring_at = tenant_id

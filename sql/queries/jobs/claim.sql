@@ -11,6 +11,7 @@
 -- A suspect (its last holder died on it at least twice) is taken only by an idle worker, and alone:
 -- otherwise a job that kills its process takes its neighbours with it.
 -- The first row is no job: it says what else there is to know, also when nothing was claimed.
+-- What only some claims need stands between `-- if` and `-- end` (sql_files.py): to set up a plan has its cost too.
 WITH clock AS MATERIALIZED (
   SELECT coalesce(%(now)s::timestamptz, now()) AS now
 ),
@@ -25,10 +26,10 @@ probe AS MATERIALIZED (
        WITH ORDINALITY AS asked (queue, type, priority, since, pot, place)
   WHERE NOT EXISTS (SELECT FROM paused WHERE (kind = 'queue' AND name = queue) OR (kind = 'type' AND name = type))
 ),
+-- if suspects
 suspect AS MATERIALIZED (
   SELECT job_id FROM jobs
   WHERE status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2
-    AND %(idle)s::boolean
     AND scheduled_at <= (SELECT now FROM clock)
     AND (queue, type) IN (SELECT queue, type FROM probe)
     AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
@@ -36,6 +37,7 @@ suspect AS MATERIALIZED (
   LIMIT 1
   FOR UPDATE SKIP LOCKED
 ),
+-- end
 candidate AS MATERIALIZED (  -- level by level, and no further than needed
   SELECT found.job_id, level.priority, found.scheduled_at, found.place, found.pot, found.most
   FROM (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
@@ -55,9 +57,12 @@ candidate AS MATERIALIZED (  -- level by level, and no further than needed
     ORDER BY hit.scheduled_at, hit.job_id
     LIMIT %(reach)s::integer
   ) AS found
+  -- if suspects
   WHERE NOT EXISTS (SELECT FROM suspect)
+  -- end
   LIMIT %(reach)s::integer
 ),
+-- if turns
 ring AS MATERIALIZED (  -- the next few tenants after the last one so served, round and round
   SELECT lap, tenant_id
   FROM (
@@ -67,7 +72,10 @@ ring AS MATERIALIZED (  -- the next few tenants after the last one so served, ro
     (SELECT 2, tenant_id FROM tenants WHERE tenant_id <= %(ring_after)s::uuid
      ORDER BY tenant_id LIMIT %(hops)s::integer)
   ) AS round
-  WHERE %(turn)s = 'ring' AND NOT EXISTS (SELECT FROM suspect)
+  WHERE %(turn)s = 'ring'
+    -- if suspects
+    AND NOT EXISTS (SELECT FROM suspect)
+    -- end
   ORDER BY lap, tenant_id
   LIMIT %(hops)s::integer
 ),
@@ -91,8 +99,8 @@ next_of_ring AS MATERIALIZED (  -- in the ring's order; to ask for it would mean
   WHERE ring.tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
   LIMIT 1
 ),
-oldest AS MATERIALIZED (
-  SELECT hit.job_id, probe.pot
+head AS MATERIALIZED (
+  SELECT hit.job_id, hit.scheduled_at, probe.place, probe.pot
   FROM probe
   CROSS JOIN LATERAL (
     SELECT job_id, scheduled_at FROM jobs
@@ -103,27 +111,37 @@ oldest AS MATERIALIZED (
     ORDER BY scheduled_at, job_id
     LIMIT 1
   ) AS hit
-  WHERE %(turn)s = 'oldest' AND NOT EXISTS (SELECT FROM suspect)
-  ORDER BY hit.scheduled_at, hit.job_id
-  LIMIT 1
+  WHERE %(turn)s = 'oldest'
+    -- if suspects
+    AND NOT EXISTS (SELECT FROM suspect)
+    -- end
 ),
 first AS MATERIALIZED (
   SELECT job_id, pot FROM next_of_ring
   UNION ALL
-  SELECT job_id, pot FROM oldest
+  (SELECT job_id, pot FROM head ORDER BY scheduled_at, job_id LIMIT 1)
 ),
+-- end
 wanted AS MATERIALIZED (
+  -- if turns
   SELECT job_id, 0 AS rank FROM first
   UNION ALL
+  -- end
   SELECT job_id, rank
   FROM (
     SELECT job_id, pot, most,
            row_number() OVER (ORDER BY priority, scheduled_at, job_id) AS rank,
            row_number() OVER (PARTITION BY pot ORDER BY priority, scheduled_at, job_id) AS of_pot
     FROM candidate
+    -- if turns
     WHERE job_id NOT IN (SELECT job_id FROM first)
+    -- end
   ) AS ranked
-  WHERE pot IS NULL OR of_pot + (SELECT count(*) FROM first WHERE first.pot = ranked.pot) <= most
+  WHERE pot IS NULL OR of_pot
+    -- if turns
+    + (SELECT count(*) FROM first WHERE first.pot = ranked.pot)
+    -- end
+    <= most
 ),
 locked AS MATERIALIZED (
   SELECT jobs.job_id, wanted.rank
@@ -144,7 +162,11 @@ claimed AS (
       started_at = (SELECT now FROM clock),
       stage = NULL,
       progress = NULL
-  WHERE job_id = ANY (ARRAY(SELECT job_id FROM suspect UNION ALL SELECT job_id FROM locked))
+  WHERE job_id = ANY (ARRAY(
+    -- if suspects
+    SELECT job_id FROM suspect UNION ALL
+    -- end
+    SELECT job_id FROM locked))
   RETURNING job_id, lease_token, lease_owner, tenant_id, type, queue, priority, payload::text AS payload, attempts,
             max_attempts, snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id, traceparent,
             fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
@@ -154,8 +176,15 @@ known AS MATERIALIZED (
     NULL::uuid AS job_id,
     (SELECT count(*) FROM wanted) AS seen,
     ARRAY(SELECT DISTINCT place FROM candidate) AS live,
+    -- if turns
     coalesce((SELECT tenant_id FROM next_of_ring),
              (SELECT tenant_id FROM ring ORDER BY lap DESC, tenant_id DESC LIMIT 1)) AS ring_at,
+    CASE WHEN %(turn)s = 'oldest' THEN ARRAY(SELECT place FROM head) END AS heads,
+    -- end
+    -- if no turns
+    NULL::uuid AS ring_at,
+    NULL::bigint[] AS heads,
+    -- end
     CASE WHEN NOT EXISTS (SELECT FROM wanted) THEN (
       SELECT extract(epoch FROM min(later.scheduled_at) - (SELECT now FROM clock))::double precision
       FROM probe
@@ -169,7 +198,7 @@ known AS MATERIALIZED (
       ) AS later
     ) END AS next_due
 )
-SELECT known.seen, known.live, known.ring_at, known.next_due, claimed.*
+SELECT known.seen, known.live, known.ring_at, known.heads, known.next_due, claimed.*
 FROM known
 FULL JOIN claimed ON claimed.job_id = known.job_id
 LEFT JOIN locked ON locked.job_id = claimed.job_id
