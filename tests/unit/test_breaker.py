@@ -32,11 +32,10 @@ def test_it_opens_by_the_share_of_failures_and_not_before_there_are_enough() -> 
     breaker = Breaker(RULES)
     for failed in (False, False, True):
         breaker.ended(call(breaker, 0), 0, failed=failed)
-    assert breaker.state is State.CLOSED
-
+    before = breaker.state
     breaker.ended(call(breaker, 1), 1, failed=True)
 
-    assert breaker.state is State.OPEN
+    assert (before, breaker.state) == (State.CLOSED, State.OPEN)
 
 
 def test_failures_older_than_the_window_do_not_count() -> None:
@@ -205,6 +204,9 @@ class Watch:
     now: float = 0.0
     seen: list[tuple[str, State]] = field(default_factory=list)
 
+    def last(self) -> State:
+        return self.seen[-1][1]
+
     def breakers(self) -> Breakers:
         return Breakers(RULES, clock=lambda: self.now, on_state=lambda *told: self.seen.append(told))
 
@@ -247,17 +249,17 @@ def test_what_says_nothing_about_the_target_neither_opens_nor_closes(
     breakers = watch.breakers()
     for _ in range(20):
         _fails(breakers, error)
-    assert watch.seen[-1][1] is State.CLOSED
+    assert watch.last() is State.CLOSED
 
     for _ in range(4):
         _fails(breakers, TimeoutError)
     watch.now = 30
     _fails(breakers, error)
 
-    assert watch.seen[-1][1] is State.HALF_OPEN
+    assert watch.last() is State.HALF_OPEN
     with breakers.guard("a.example", code=Code.WEBHOOK_FAILED):  # and nobody has to wait for it
         pass
-    assert watch.seen[-1][1] is State.CLOSED
+    assert watch.last() is State.CLOSED
 
 
 def test_targets_that_nobody_calls_any_more_are_forgotten() -> None:

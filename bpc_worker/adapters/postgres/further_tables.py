@@ -83,7 +83,7 @@ class FurtherTable:
             if name in columns
         )
         has_id = columns.get("job_id") == "uuid"
-        return sql.SQL(composed("reap_table")).format(  # type: ignore[arg-type]  # a file of ours
+        return sql.SQL(composed("reap_table")).format(
             table=sql.Identifier("public", self.name),
             more=more,
             job_id=sql.SQL("job.job_id" if has_id else "NULL::uuid"),

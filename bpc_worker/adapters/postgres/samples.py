@@ -40,5 +40,5 @@ class Samples:
         [row] = await self._link.run(query("schema/oldest_xmin"), timeout=self._timeout)
         return float(str(row["seconds"]))
 
-    async def _run(self, name: str, params: dict[str, object]) -> list[dict[str, object]]:
-        return await self._link.run(query(name), {"now": self.now} | params, timeout=self._timeout)
+    async def _run(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
+        return await self._link.run(query(name), {"now": self.now, **params}, timeout=self._timeout)
