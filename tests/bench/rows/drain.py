@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from tests.bench.bench import Bench, module, peer, program, settle_down
 from tests.bench.bench_cpu import processor_seconds
+from tests.bench.bench_worker import bench_worker
 from tests.bench.procs import exact_seconds
 from tests.bench.results import Figure, Found, Goal, Rounds
 from tests.support.database import Database
-from tests.support.worker import until, worker
+from tests.support.worker import until
 
 JOBS, QUICK_JOBS = 20_000, 4_000
 SLOW_JOBS, QUICK_SLOW_JOBS = 2_000, 500
@@ -100,7 +101,7 @@ def ours(concurrency: int) -> Drain:
             fill(db, count)
             settle_down(db)
             url = db.url_as("bpc_worker")
-            with worker(url, BPC_WORKER_CONCURRENCY=concurrency, BPC_LOG_LEVEL="info") as running:
+            with bench_worker(url, BPC_WORKER_CONCURRENCY=concurrency) as running:
                 until(lambda: running.said("started"), within=30, what="started")
                 return watched(db, OURS, count, running.pid)
 

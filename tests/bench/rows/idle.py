@@ -6,10 +6,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from tests.bench.bench import LOG_PREFIX, Bench, peer, program
+from tests.bench.bench_worker import bench_worker
 from tests.bench.procs import exact_seconds, rss_mb
 from tests.bench.results import Found, Goal, Rounds
 from tests.support.database import Database
-from tests.support.worker import worker
 
 SECONDS, QUICK_SECONDS = 30, 10
 SETTLED: Final = 2.0  # seconds until everybody has started and connected
@@ -51,7 +51,7 @@ def everybody(bench: Bench) -> Iterator[dict[str, tuple[Database, int]]]:
             running.hear()
             found[name] = (db, running.pid)
         db = logging(stack.enter_context(bench.database()))
-        ours = stack.enter_context(worker(db.url_as("bpc_worker"), BPC_LOG_LEVEL="info"))
+        ours = stack.enter_context(bench_worker(db.url_as("bpc_worker")))
         ours.wait_ready()
         found[OURS] = (db, ours.pid)
         yield found

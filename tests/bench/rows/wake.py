@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.bench.bench import Bench, Program, module, peer, program
+from tests.bench.bench_worker import bench_worker
 from tests.bench.marks import Heard, marks
 from tests.bench.results import Figure, Found, Goal, p50, p99
-from tests.support.worker import until, worker
+from tests.support.worker import until
 
 JOBS, QUICK_JOBS = 1_000, 200
 SLOW, QUICK_SLOW = 20, 4
@@ -52,7 +53,11 @@ def ours(*, amqp: bool = False, notify: bool = False) -> Start:
         broker = bench.broker_url if amqp else None
         settings = {"BPC_NOTIFY_ENABLED": notify, "BPC_LOG_LEVEL": "info"}
         settings |= {} if broker is None else {"BPC_QUEUE_URL": broker}
-        with bench.database() as db, marks() as heard, worker(db.url_as("bpc_worker"), **settings) as running:
+        with (
+            bench.database() as db,
+            marks() as heard,
+            bench_worker(db.url_as("bpc_worker"), **settings) as running,
+        ):
             running.wait_ready()
             if amqp:
                 until(lambda: running.metric("bpc_broker_connected") == 1, within=30, what="listening")

@@ -1,4 +1,4 @@
-"""A handler for the benches: it says when it began."""
+"""Handlers for the benches beside those of the product: one does nothing, one says when it began."""
 
 import os
 import time
@@ -24,4 +24,13 @@ async def mark(payload: Mark, _: Context) -> None:
     os.write(_opened(payload.pipe), f"{payload.number} {began_ns}\n".encode())
 
 
+class Nothing(Payload, frozen=True):
+    pass
+
+
+async def noop(_: Nothing, __: Context) -> object:
+    return {"started_ns": time.monotonic_ns()}
+
+
+NOOP = HandlerSpec(job_type="TEST_NOOP", payload=Nothing, handle=noop)
 MARK = HandlerSpec(job_type="TEST_MARK", payload=Mark, handle=mark)
