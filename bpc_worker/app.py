@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.roster import Roster
 from bpc_worker.adapters.postgres.schema import applied_migrations
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
+from bpc_worker.breaker import Breakers
 from bpc_worker.config import Settings
 from bpc_worker.context import Equipment
 from bpc_worker.duties import Duty, around
@@ -27,15 +29,25 @@ from bpc_worker.health import Health
 from bpc_worker.jobs.model import Claim, Settleable
 from bpc_worker.jobs.settlement import Settlement, settlement
 from bpc_worker.lease import LeaseKeeper, LeaseTiming
-from bpc_worker.reaper import Reaper
 from bpc_worker.registry import Registry
 from bpc_worker.runner import Pace, Parts, Runner
 from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
 from bpc_worker.tracing import NO_TRACER, Tracer
+from bpc_worker.upkeep import duties_of
 from bpc_worker.wake import Wake
-from bpc_worker.wiring import backoff, broker, call_timeout, dsn, keyring, policy, queue_settings
+from bpc_worker.wiring import (
+    backoff,
+    breaker_rules,
+    broker,
+    call_timeout,
+    dsn,
+    keyring,
+    policy,
+    queue_settings,
+    throttle,
+)
 
 # Those of wiring are the composition root's, too: whoever opens a database asks here.
 __all__ = [
@@ -112,19 +124,14 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             handlers=handlers,
             registry=registry,
             slots=_slots(settings, registry, equipment),
+            throttle=throttle(settings, registry, url, on_limited=metrics.rate_limited),
             wake=wake,
             health=health,
             metrics=metrics,
             tell_others=tell_others,
         )
         runner = Runner(parts, _pace(settings), stuck=stuck)
-    reaper = Reaper(
-        store,
-        health,
-        metrics,
-        interval_seconds=settings.reaper.interval_seconds,
-        spread=ids.spread,
-    )
+    upkeep = duties_of(settings, url, store, health, metrics, tell=surroundings.tell)
     roster = Roster(
         dsn(settings, url, engine=True), queue_settings(settings, registry),
         slots=settings.worker.concurrency if plan.works else 0,
@@ -139,7 +146,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         duties=(
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((runner.watch_time_outs,) if runner is not None else ()),
-            *((reaper.run,) if plan.reaps else ()),
+            *(upkeep if plan.reaps else ()),
             *((roster.run,) if plan.works or plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
@@ -259,6 +266,7 @@ def _equipment(
         commands=settings.commands,
         policy=policy(settings),
         keyring=keyring(settings),
+        breakers=Breakers(breaker_rules(settings), clock=time.monotonic, on_state=metrics.breaker),
         settlement=settle,
         metrics=metrics,
     )

@@ -17,6 +17,7 @@ from bpc_worker.cli_operator import (
     spec_hash_from,
 )
 from bpc_worker.cli_parts import EXIT_FAILED, EXIT_NOT_FOUND, Group, printable
+from bpc_worker.cli_prune import prune
 from bpc_worker.cli_session import (
     config_option,
     json_option,
@@ -40,6 +41,9 @@ _SHOWN = 2000  # characters of a payload or a result; --json has all of it
 @click.group(cls=Group)
 def jobs() -> None:
     """Jobs of all tenants: what they are, why one does not run, retry, cancel, replay."""
+
+
+jobs.add_command(prune)
 
 
 @jobs.command("list")

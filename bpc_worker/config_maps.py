@@ -10,6 +10,7 @@ import msgspec
 
 from bpc_worker.commands import Command
 from bpc_worker.config_kinds import Kind, NotAllowedError
+from bpc_worker.cron import Cron, CronError
 
 T = TypeVar("T")
 
@@ -106,29 +107,11 @@ def _rate(name: object, entry: object) -> Rate:
     return Rate(per_second=parsed.per_second, burst=parsed.burst or max(1.0, parsed.per_second))
 
 
-_CRON = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
-_CRON_PART = re.compile(r"(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,2}))?")
-
-
 def _check_cron(text: str) -> None:
-    fields = text.split()
-    if len(fields) != len(_CRON):
-        raise NotAllowedError(
-            f"cron {text!r} has {len(fields)} fields, not five: minute hour day month weekday"
-        )
-    for given, (name, low, high) in zip(fields, _CRON, strict=True):
-        for part in given.split(","):
-            found = _CRON_PART.fullmatch(part)
-            ends = [int(end) for end in found.groups()[:2] if end is not None] if found else []
-            if (
-                found is None
-                or found[3] == "0"
-                or ends != sorted(ends)
-                or not all(low <= e <= high for e in ends)
-            ):
-                raise NotAllowedError(
-                    f"cron {text!r}: {part!r} is no {name}: numbers {low} to {high}, *, a-b, */n"
-                )
+    try:
+        Cron.parse(text)
+    except CronError as error:
+        raise NotAllowedError(str(error)) from error
 
 
 def _schedule(name: object, entry: object) -> Schedule:

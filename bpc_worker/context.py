@@ -1,12 +1,13 @@
 """What a running handler holds in its hands: handler_api.Context, made of real parts."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 from uuid import UUID
 
 from bpc_worker.attempt import clean, encode_result, info, spec_hash_of, storable_json
+from bpc_worker.breaker import Breakers
 from bpc_worker.commands import Command
 from bpc_worker.core.signing import Signer
 from bpc_worker.handler_api import (
@@ -62,6 +63,7 @@ class Equipment:
     commands: Mapping[str, Command]
     policy: Policy
     keyring: Keyring
+    breakers: Breakers
     settlement: Callable[[Claim, Settleable], Settlement]
     metrics: HandlerMetrics
 
@@ -144,6 +146,9 @@ class HandlerContext:
             raise LookupError(f"{task.name} is not among the child tasks of the handler's SPEC")
         with self._span.child_call(task.name):
             return await self._equipment.children.run(task, request)
+
+    def breaker(self, target: str, *, code: str) -> AbstractContextManager[None]:
+        return self._equipment.breakers.guard(target, code=code)
 
     def stage(self, name: str, **progress: object) -> None:
         self._holding.stage = clean(name)[:_LONGEST_STAGE]

@@ -1,7 +1,7 @@
 """Everything a handler author imports; the only compatibility promise towards handlers."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -173,6 +173,13 @@ class Context(Protocol):
 
     async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
         """Run a child task; the child is killed when this job ends first."""
+
+    def breaker(self, target: str, *, code: str) -> AbstractContextManager[None]:
+        """Stands around one call to an outside `target`, say a host.
+
+        Raises Snooze with `code` while too many such calls have failed lately: no attempt is counted. Inside,
+        a Retryable or a time-out is the target's failure; any other error says nothing about it.
+        """
 
     def stage(self, name: str, **progress: object) -> None:
         """Say where the work stands; it is written with the next renewal of the lease."""

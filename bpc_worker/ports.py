@@ -6,6 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
+from uuid import UUID
+
+import msgspec
 
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
@@ -71,8 +74,90 @@ class Pause:
     expires_at: datetime | None = None  # None: until somebody resumes it
 
 
+class Waiting(msgspec.Struct, frozen=True):
+    """Jobs of one kind that wait; of very many not all are counted."""
+
+    queue: str
+    type: str
+    queued: int
+    oldest_seconds: float  # how long the first of them has been due
+
+
+class Running(msgspec.Struct, frozen=True):
+    queue: str
+    type: str
+    oldest_seconds: float
+
+
+class Overdue(msgspec.Struct, frozen=True):
+    """A job that runs for longer than it should."""
+
+    job_id: UUID
+    type: str
+    queue: str
+    lease_owner: str
+    running_seconds: float
+    new: bool  # seen for the first time under this claim
+
+
+class QueueSamples(Protocol):
+    async def waiting(self, *, every_seconds: float) -> list[Waiting]:
+        """Counted anew if the last count is older than that, by whoever asks first."""
+
+    async def running(self) -> list[Running]: ...
+
+    async def overdue(self, factors: Mapping[str, float], *, others: float) -> list[Overdue]:
+        """By type how many times its expected duration a job may take."""
+
+    async def oldest_xmin_seconds(self) -> float: ...
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    """What became of one page of jobs."""
+
+    looked_at: int
+    removed_jobs: int
+    removed_events: int
+    at_the_end: bool  # of the table: the next page is the first
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """The store's time, and the last tick of each schedule that has had one."""
+
+    now: datetime
+    last: Mapping[str, datetime]
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A row of a further table that a dead worker had left."""
+
+    status: str
+    lease_owner: str | None
+    attempt: int
+
+
 Caps = Mapping[frozenset[str], int]  # of these types together, at most so many
 _NO_CAPS: Caps = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a bucket gave."""
+
+    taken: int
+    wait_seconds: (
+        float | None
+    )  # until there is one for a job that is due and was left behind; None: there is none
+
+
+class TokenStore(Protocol):
+    """The buckets of limited job types, shared by all workers."""
+
+    async def take(self, wanted: Mapping[str, int]) -> dict[str, Tokens]:
+        """By type, for no more jobs than are due; a type of which none is due is missing."""
+
+    async def give_back(self, unused: Mapping[str, int]) -> None: ...
 
 
 class JobStore(Protocol):

@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from bpc_worker import log
 from bpc_worker.health import Health
-from bpc_worker.jobs.errors import JobError, Retryable, Unavailable
+from bpc_worker.jobs.errors import JobError, Retryable, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import Status
 from bpc_worker.ports import JobStore, Reaped
 
@@ -21,6 +21,9 @@ _ACTIONS = {
     Status.DEAD_LETTER: "dead_lettered",
     Status.CANCELLED: "cancelled",
 }
+
+
+Chore = Callable[[], Awaitable[None]]  # what is done after a pass
 
 
 class ReaperMetrics(Protocol):
@@ -38,12 +41,14 @@ class Reaper:
         *,
         interval_seconds: float,
         spread: Callable[[float, float], float],
+        chores: Sequence[Chore] = (),
     ) -> None:
         self._store = store
         self._health = health
         self._metrics = metrics
         self._interval = interval_seconds
         self._spread = spread
+        self._chores = chores
 
     async def run(self) -> None:
         while True:
@@ -60,6 +65,16 @@ class Reaper:
             _log.warning("reaper_failed", error_code=error.code, error_message=error.message)
         else:
             self._metrics.scanned(time.monotonic() - started)
+            await self._do_chores()
+
+    async def _do_chores(self) -> None:
+        for chore in self._chores:
+            try:
+                await chore()
+            except JobError as error:  # the others are done all the same, and so are jobs
+                if not isinstance(error, SchemaMismatch):
+                    self._health.note_database(error)
+                _log.warning("chore_failed", error_code=error.code, error_message=error.message)
 
     async def sweep(self) -> int:
         """One pass: pages until nothing is left or the time is up; how many jobs were moved."""

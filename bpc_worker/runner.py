@@ -19,6 +19,7 @@ from bpc_worker.ports import JobStore, Look
 from bpc_worker.registry import Registry
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Job, Supervisor
+from bpc_worker.throttle import Throttle
 from bpc_worker.wake import Wake
 
 _log = log.get("runner")
@@ -56,6 +57,7 @@ class Parts:
     handlers: HandlerLoop
     registry: Registry
     slots: Slots  # of jobs whose handler has not ended; the others wait for their end to be durable
+    throttle: Throttle
     wake: Wake
     health: Health
     metrics: RunnerMetrics
@@ -100,10 +102,10 @@ class Runner:
             look = await self._look(fresh=True)
             if self._jobs:
                 await asyncio.wait({job.finished for job in self._jobs}, return_when=asyncio.FIRST_COMPLETED)
-            elif look is not None and not look.claims and not look.more:
+            elif look is None or self._parts.throttle.wait_seconds is not None:
+                await self._wait(look)
+            elif not look.claims and not look.more:
                 return
-            elif look is None:
-                await self._wait(None)
 
     @property
     def _free(self) -> int:
@@ -127,12 +129,19 @@ class Runner:
     async def _wait(self, look: Look | None) -> frozenset[str]:
         """Until somebody rings, the next job falls due, or a poll interval is over."""
         at_most = self._pace.spread(self._pace.poll_seconds, 0.1)
-        due_in = look.next_due_in if look is not None else None
-        is_due_first = due_in is not None and due_in < at_most
-        rung = await self._parts.wake.wait(at_most=due_in if is_due_first and due_in is not None else at_most)
+        due_in = self._due_in(look)
+        is_due_first = due_in < at_most
+        rung = await self._parts.wake.wait(at_most=min(due_in, at_most))
         for source in rung or (("due",) if is_due_first else ("poll",)):
             self._parts.metrics.woken(source)
         return rung
+
+    def _due_in(self, look: Look | None) -> float:
+        """When there may be something to take that was not there at the look, or had no token yet."""
+        if look is None:
+            return math.inf
+        times = (look.next_due_in, self._parts.throttle.wait_seconds)
+        return min((each for each in times if each is not None), default=math.inf)
 
     async def _look(self, *, fresh: bool) -> Look | None:
         """What there was; None when nothing could be asked for."""
@@ -143,11 +152,11 @@ class Runner:
             asked = min(self._free, self._at_once)
             if asked <= 0 or not self._parts.health.may_claim:
                 return None
+            caps = await self._parts.throttle.caps(self._parts.slots.caps, asked)
             sent_at = time.monotonic()
             if fresh:
                 self._fresh_at = sent_at
             self._parts.metrics.looked()
-            caps = self._parts.slots.caps
             look = await self._parts.store.claim(limit=asked, idle=not self._jobs, fresh=fresh, caps=caps)
         except JobError as error:
             self._parts.health.note_database(error)
@@ -158,6 +167,7 @@ class Runner:
             self._start(claim, sent_at)
         self._parts.handlers.to_handlers.wake()
         self._parts.metrics.slots(self._parts.slots.taken)
+        await self._parts.throttle.looked(look.claims)
         return look
 
     async def _mind_suspects(self) -> None:

@@ -1,16 +1,22 @@
 """What the settings mean to the parts: addresses, limits and keys, in the words of each."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from bpc_worker.adapters.amqp import Broker
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
-from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.adapters.postgres.link import Dsn, Link
+from bpc_worker.adapters.postgres.type_limits import TypeLimit, TypeLimits
+from bpc_worker.breaker import BreakerRules
 from bpc_worker.config import Settings
+from bpc_worker.config_maps import OTHERS
 from bpc_worker.core.signing import Ed25519Signer
 from bpc_worker.handler_api import Policy
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.registry import Registry
+from bpc_worker.sampler import SampleRules
+from bpc_worker.throttle import Throttle
 
 
 def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = False) -> Dsn:
@@ -42,6 +48,7 @@ def queue_settings(settings: Settings, registry: Registry) -> QueueSettings:
         call_timeout=call_timeout(settings),
         backoff=backoff(settings),
         max_attempts_default=settings.jobs.max_attempts_default,
+        max_queued=settings.jobs.max_queued,
         type_defaults={
             name: TypeDefaults(priority=spec.priority, max_attempts=spec.max_attempts)
             for name, spec in registry.items()
@@ -51,6 +58,41 @@ def queue_settings(settings: Settings, registry: Registry) -> QueueSettings:
 
 def backoff(settings: Settings) -> Backoff:
     return Backoff(base=settings.jobs.backoff_base, cap=settings.jobs.backoff_max)
+
+
+def breaker_rules(settings: Settings) -> BreakerRules:
+    told = settings.circuit_breaker
+    return BreakerRules(
+        failure_threshold=told.failure_threshold,
+        window=told.window,
+        cooldown_period=told.cooldown_period,
+        min_samples=told.min_samples,
+        half_open_probes=told.half_open_probes,
+    )
+
+
+def throttle(settings: Settings, registry: Registry, url: str, *, on_limited: Callable[[], None]) -> Throttle:
+    """By those rate limits that are about job types of this worker; without any, nobody is asked."""
+    limits = {
+        name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
+        for name, rate in settings.rate_limits.items()
+        if name in registry
+    }
+    if not limits:
+        return Throttle((), None, on_limited)
+    link = Link(dsn(settings, url, engine=True))
+    tokens = TypeLimits(link, limits, settings.worker.queues, call_timeout=call_timeout(settings))
+    return Throttle(limits, tokens, on_limited)
+
+
+def sample_rules(settings: Settings) -> SampleRules:
+    factors = dict(settings.reaper.sla_factor)
+    return SampleRules(
+        interval_seconds=settings.reaper.sample_interval,
+        warn_depth=settings.jobs.warn_depth,
+        sla_factor_of_others=factors.pop(OTHERS),
+        sla_factors=factors,
+    )
 
 
 def broker(settings: Settings, url: str) -> Broker:

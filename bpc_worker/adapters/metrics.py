@@ -1,12 +1,13 @@
 """The worker's Prometheus metrics: bounded labels, no ids."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bpc_worker.handler_api import Measure, Tally
 from bpc_worker.jobs.errors import Code
+from bpc_worker.ports import Overdue, Running, Waiting
 
 _CODES = frozenset(Code)
 MOST_LABEL_VALUES = 50
@@ -54,6 +55,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._type = BoundedLabel()
         self._queue = BoundedLabel()
+        self._target = BoundedLabel()
         job = ("queue", "type")
         self._acquired = self._counter("jobs_acquired", "Jobs claimed", job)
         self._completed = self._counter("jobs_completed", "Attempts settled", (*job, "status"))
@@ -75,6 +77,12 @@ class Metrics:
         self._bell = self._gauge("bell_listening", "1 while LISTEN is heard")
         self._slots = self._gauge("worker_slots_in_use", "Jobs running in this process")
         self._pool = self._gauge("db_pool_in_use", "Connections that handlers use at this moment")
+        self._length = self._gauge("queue_length", "Jobs that wait, as last counted", job)
+        self._queue_oldest = self._gauge("queue_oldest_seconds", "How long the first has been due", job)
+        self._running_oldest = self._gauge("running_oldest_seconds", "The oldest claim that runs", job)
+        self._overdue = self._gauge("jobs_overdue", "Jobs that run for longer than they should", job)
+        self._xmin = self._gauge("db_oldest_xmin_seconds", "The oldest transaction that this login can see")
+        self._breakers = self._gauge("circuit_breaker_state", "0 closed, 1 half-open, 2 open", ("target",))
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
         self._measures = {
             Measure.COMPILE_DURATION: self._histogram(Measure.COMPILE_DURATION, "One compilation", ()),
@@ -93,8 +101,8 @@ class Metrics:
     def _counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
         return Counter(f"bpc_{name}", text, labels, registry=self.registry)
 
-    def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(f"bpc_{name}", text, registry=self.registry)
+    def _gauge(self, name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
+        return Gauge(f"bpc_{name}", text, labels, registry=self.registry)
 
     def _histogram(
         self,
@@ -171,6 +179,9 @@ class Metrics:
         if action == "dead_lettered":
             self._dead.labels(*self._job(queue, job_type)).inc()
 
+    def table_reaped(self, table: str, *, action: str) -> None:
+        self._reaped.labels(action=action, table=table).inc()
+
     def scanned(self, seconds: float) -> None:
         self._scan.labels(table="jobs").observe(seconds)
 
@@ -179,6 +190,32 @@ class Metrics:
 
     def bell(self, *, listening: bool) -> None:
         self._bell.set(listening)
+
+    def waiting(self, kinds: Sequence[Waiting]) -> None:
+        self._length.clear()  # a kind of which nothing waits any more has no sample
+        self._queue_oldest.clear()
+        oldest: dict[tuple[str, str], float] = {}
+        for kind in kinds:  # several of which may be `other`
+            labels = self._job(kind.queue, kind.type)
+            self._length.labels(*labels).inc(kind.queued)
+            oldest[labels] = max(oldest.get(labels, 0.0), kind.oldest_seconds)
+            self._queue_oldest.labels(*labels).set(oldest[labels])
+
+    def running(self, kinds: Sequence[Running]) -> None:
+        self._running_oldest.clear()
+        for kind in kinds:
+            self._running_oldest.labels(*self._job(kind.queue, kind.type)).set(max(0.0, kind.oldest_seconds))
+
+    def overdue(self, jobs: Sequence[Overdue]) -> None:
+        self._overdue.clear()
+        for job in jobs:
+            self._overdue.labels(*self._job(job.queue, job.type)).inc()
+
+    def oldest_xmin(self, seconds: float) -> None:
+        self._xmin.set(seconds)
+
+    def breaker(self, target: str, state: int) -> None:
+        self._breakers.labels(target=self._target(target)).set(state)
 
     def slots(self, in_use: int) -> None:
         self._slots.set(in_use)

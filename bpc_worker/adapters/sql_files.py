@@ -25,6 +25,11 @@ def query(name: str) -> bytes:
     return (sql_root() / "queries" / f"{name}.sql").read_bytes()
 
 
+def composed(name: str) -> str:
+    """The text of sql/composed/<name>.sql, with places for names that are checked before."""
+    return (sql_root() / "composed" / f"{name}.sql").read_text(encoding="utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A statement with numbered parameters, and their names in that order."""

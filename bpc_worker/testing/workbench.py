@@ -15,6 +15,7 @@ from bpc_worker.adapters.memory.jobs import MemoryJobStore
 from bpc_worker.adapters.memory.rows import Row
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.attempt import attempt
+from bpc_worker.breaker import BreakerRules, Breakers
 from bpc_worker.context import Equipment, HandlerContext
 from bpc_worker.frames import ChildAnswer, ChildCall
 from bpc_worker.handler_api import (
@@ -153,9 +154,13 @@ class Workbench:
             commands=self.commands,
             policy=self.policy,
             keyring=self.keyring,
+            breakers=Breakers(BreakerRules(), clock=self._seconds),
             settlement=end,
             metrics=self.measured,
         )
+
+    def _seconds(self) -> float:
+        return self.clock.now.timestamp()
 
     async def enqueue(self, *jobs: NewJob, tenant_id: TenantId = A_TENANT) -> list[JobId]:
         return [each.job_id for each in await self.store.enqueue_many(tenant_id, jobs)]

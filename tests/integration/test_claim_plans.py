@@ -86,6 +86,10 @@ def _through(node: Node) -> object:
         ("jobs/renew", {"jobs_pkey"}),
         ("jobs/reap", {"jobs_leased", "jobs_pkey"}),
         ("jobs/suspect_waiting", {"jobs_suspect"}),
+        ("jobs/sample", {"jobs_ring"}),
+        ("jobs/running", {"jobs_leased"}),
+        ("jobs/overdue", {"jobs_leased"}),
+        ("limits/take_for_due", {"jobs_probe", "jobs_suspect"}),
     ],
 )
 def test_every_row_is_found_through_its_index(table: Database, name: str, indexes: set[str]) -> None:

@@ -119,7 +119,9 @@ def test_schedules_have_cron_type_and_payload() -> None:
     assert ("schedules", "nightly", "file:file.yaml") in describe(settings)
 
 
-@pytest.mark.parametrize("cron", ["* * * * *", "*/5 0-6,12 1 1,7 0", "0 0 31 12 7", "5/10 * * * *"])
+@pytest.mark.parametrize(
+    "cron", ["* * * * *", "*/5 0-6,12 1 1,7 0", "0 0 31 12 7", "5/10 * * * *", "0 0 * JAN,jun mon-Fri"]
+)
 def test_cron_expressions(cron: str) -> None:
     path = file(f'schedules: {{a: {{cron: "{cron}", type: RUN_COMMAND}}}}')
 
@@ -133,7 +135,7 @@ def test_cron_expressions(cron: str) -> None:
         ("60 * * * *", "'60' is no minute: numbers 0 to 59"),
         ("* 24 * * *", "'24' is no hour"),
         ("* * 0 * *", "'0' is no day: numbers 1 to 31"),
-        ("* * * JAN *", "'JAN' is no month"),
+        ("* * * MON *", "'MON' is no month: numbers 1 to 12, jan to dec"),
         ("* * * * 5-2", "'5-2' is no weekday"),
         ("*/0 * * * *", "'*/0' is no minute"),
         ("1,,2 * * * *", "'' is no minute"),

@@ -45,6 +45,7 @@ class QueueSettings:
     backoff: Backoff = field(default_factory=Backoff)
     max_attempts_default: int = 5
     type_defaults: Mapping[str, TypeDefaults] = field(default_factory=dict)
+    max_queued: int = 0  # 0: no limit
 
 
 _PLAIN = TypeDefaults()

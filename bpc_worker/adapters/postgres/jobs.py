@@ -13,6 +13,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 
 from bpc_worker.adapters.ids import nonce
 from bpc_worker.adapters.postgres.bulk import Bulk
+from bpc_worker.adapters.postgres.capacity import Capacity
 from bpc_worker.adapters.postgres.job_rows import (
     QueueSettings,
     as_uuid,
@@ -25,6 +26,7 @@ from bpc_worker.adapters.postgres.job_rows import (
 )
 from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.adapters.postgres.probes import Probes
+from bpc_worker.adapters.postgres.samples import Samples
 from bpc_worker.adapters.sql_files import Prepared, prepared, query
 from bpc_worker.jobs.errors import Retryable, Unavailable
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
@@ -79,14 +81,27 @@ class PostgresJobs:
         self._settles = Link(replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS)))
         self._unanswered: dict[UUID, _Doubt] = {}
         self._probes = Probes(settings.queues, settings.types)
+        most, limit = settings.max_queued, settings.call_timeout
+        self._capacity = Capacity(self._claims, most=most, call_timeout=limit)
+        self.samples = Samples(self._reaps, call_timeout=limit, max_queued=most, now=now)
         self._bulks, self._one_bulk = Link(dsn), asyncio.Lock()  # connected by the first bulk
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         params = enqueue_params(self._settings, tenant_id, job, parent) | {"now": self.now}
         async for attempt in _again():
             with attempt:
-                return enqueued(await self._run(self._claims, "enqueue", params))
+                if parent is None and not await self._is_known(params):  # follow-ups are always taken
+                    await self._capacity.check(tenant_id, 1)
+                done = enqueued(await self._run(self._claims, "enqueue", params))
+                self._capacity.added(tenant_id, int(done.added))
+                return done
         raise AssertionError("unreachable: tenacity returns or raises")
+
+    async def _is_known(self, params: Mapping[str, object]) -> bool:
+        """A key that is there already adds nothing, however full the queue is."""
+        if not self._settings.max_queued or params["idempotency_key"] is None:
+            return False
+        return bool(await self._run(self._claims, "find_key", params))
 
     async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
         if not jobs:
@@ -95,7 +110,10 @@ class PostgresJobs:
         async for attempt in _again():
             with attempt:
                 async with self._one_bulk:
-                    return await bulk.send(self._bulks, now=self.now)
+                    await self._capacity.check(tenant_id, len(jobs))
+                    done = await bulk.send(self._bulks, now=self.now)
+                    self._capacity.added(tenant_id, sum(each.added for each in done))
+                    return done
         raise AssertionError("unreachable: tenacity returns or raises")
 
     async def claim(self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None) -> Look:

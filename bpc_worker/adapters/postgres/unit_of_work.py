@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from psycopg import sql
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from bpc_worker.adapters.postgres.capacity import Capacity
 from bpc_worker.adapters.postgres.job_rows import (
     QueueSettings,
     enqueue_params,
@@ -93,6 +94,10 @@ class Session:
             raise Retryable(Code.INTERNAL_ERROR, error.message) from error
 
     async def enqueue(self, job: NewJob) -> JobId:
+        if self._origin.job_id is None:  # follow-ups are always taken
+            most = self._settings.max_queued
+            capacity = Capacity(self._link, most=most, call_timeout=self._timeout)
+            await capacity.check(self._origin.tenant_id, 1 + len(self.follow_ups))
         params = enqueue_params(self._settings, self._origin.tenant_id, job, self._origin.job_id)
         params["correlation_id"] = job.correlation_id or self._origin.correlation_id
         params["traceparent"] = job.traceparent or self._origin.traceparent

@@ -1,0 +1,23 @@
+"""Remove at once what workers remove little by little."""
+
+from bpc_worker.adapters.postgres.pruning import JobPages
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.operator.session import Operator
+from bpc_worker.ports import Pruned
+from bpc_worker.pruning import walk
+
+_PAGE_SECONDS = 60.0
+
+
+async def prune(operator: Operator) -> Pruned:
+    kept_days = operator.settings.jobs.retention_days
+    if not any(kept_days.values()):
+        raise Permanent(
+            Code.CONFIG_MISSING,
+            "every job is kept: set jobs.retention_days (BPC_JOBS_RETENTION_DAYS), a number of days for all "
+            "types or one for each",
+        )
+    done = await walk(JobPages(operator.link, kept_days, call_timeout=_PAGE_SECONDS))
+    if done is None:
+        raise Permanent(Code.FORBIDDEN, "somebody else is removing jobs this very moment; try again later")
+    return done

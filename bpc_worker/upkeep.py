@@ -1,0 +1,97 @@
+"""What a worker does for the queue as a whole, beside its own jobs: put together from the settings."""
+
+from collections.abc import Callable, Coroutine
+
+from bpc_worker.adapters import ids
+from bpc_worker.adapters.metrics import Metrics
+from bpc_worker.adapters.postgres.further_tables import FurtherTable
+from bpc_worker.adapters.postgres.jobs import PostgresJobs
+from bpc_worker.adapters.postgres.link import Link
+from bpc_worker.adapters.postgres.pruning import JobPages
+from bpc_worker.adapters.postgres.schedule_book import ScheduleBook
+from bpc_worker.config import Settings
+from bpc_worker.cron import Cron
+from bpc_worker.health import Health
+from bpc_worker.jobs.errors import JobError, SchemaMismatch
+from bpc_worker.pruning import Pruner
+from bpc_worker.reaper import Chore, Reaper
+from bpc_worker.sampler import Sampler
+from bpc_worker.schedules import Planned, Scheduler
+from bpc_worker.table_reaper import TableReaper
+from bpc_worker.wiring import backoff, call_timeout, dsn, sample_rules
+
+Duties = tuple[Callable[[], Coroutine[object, object, None]], ...]
+
+
+def duties_of(
+    settings: Settings,
+    url: str,
+    store: PostgresJobs,
+    health: Health,
+    metrics: Metrics,
+    *,
+    tell: Callable[[], None],
+) -> Duties:
+    """Reap, count, queue what the clock says. What is not configured costs nothing, not even a connection."""
+    link = Link(dsn(settings, url, quiet=True))
+
+    def note(error: JobError | None) -> None:
+        """Jobs can be claimed and settled whether or not they can be counted."""
+        if not isinstance(error, SchemaMismatch):
+            health.note_database(error)
+
+    rules = sample_rules(settings)
+    sampler = Sampler(store.samples, metrics, rules, on_database=note, spread=ids.spread)
+    reaper = Reaper(
+        store,
+        health,
+        metrics,
+        interval_seconds=settings.reaper.interval_seconds,
+        spread=ids.spread,
+        chores=(sampler.note_overdue, *_chores(settings, link, metrics)),
+    )
+    if not settings.schedules:
+        return reaper.run, sampler.run
+
+    def queued(queue: str, job_type: str) -> None:
+        metrics.produced(queue, job_type)
+        tell()
+
+    scheduler = Scheduler(
+        ScheduleBook(link, call_timeout=call_timeout(settings)),
+        store,
+        _planned(settings),
+        on_queued=queued,
+        on_database=note,
+        spread=ids.spread,
+    )
+    return reaper.run, sampler.run, scheduler.run
+
+
+def _chores(settings: Settings, link: Link, metrics: Metrics) -> list[Chore]:
+    limit = call_timeout(settings)
+    chores: list[Chore] = []
+    tables = [
+        FurtherTable(link, name, backoff=backoff(settings), call_timeout=limit)
+        for name in settings.reaper.tables
+        if name != "jobs"
+    ]
+    if tables:
+        chores.append(TableReaper(tables, metrics).sweep)
+    kept_days = settings.jobs.retention_days
+    if any(kept_days.values()):
+        chores.append(Pruner(JobPages(link, kept_days, call_timeout=limit)).one_page)
+    return chores
+
+
+def _planned(settings: Settings) -> dict[str, Planned]:
+    return {
+        name: Planned(
+            cron=Cron.parse(told.cron),
+            type=told.type,
+            payload=told.payload,
+            tenant=told.tenant,
+            queue=told.queue,
+        )
+        for name, told in settings.schedules.items()
+    }
