@@ -260,6 +260,9 @@ async def test_what_a_program_wrote_to_standard_error_is_kept_when_it_fails() ->
     assert str(detail["stderr"]).endswith(" no such part")
 
 
+_SIGNALS_WITH_A_NAME = (1 << 31) - 1  # 32 and 33 are the C library's own, and as whoever started us has them
+
+
 async def test_only_standard_descriptors_are_open_and_pipes_end_programs_as_usual() -> None:
     script = (
         "import json, os, signal; print(json.dumps({"
@@ -275,7 +278,8 @@ async def test_only_standard_descriptors_are_open_and_pipes_end_programs_as_usua
     seen = cast("dict[str, object]", result["answer"])
     assert seen["open"] == ["0", "1", "2", "3"]  # the last one is the look itself
     assert seen["blocked"] == []
-    assert int(str(seen["ignored"]), 16) in {0, 1 << 12, 1 << 12 | 1 << 24}  # what Python ignores for itself
+    ignored = int(str(seen["ignored"]), 16) & _SIGNALS_WITH_A_NAME
+    assert ignored in {0, 1 << 12, 1 << 12 | 1 << 24}  # what Python ignores for itself
 
 
 async def test_the_environment_is_the_one_that_was_given() -> None:
