@@ -26,7 +26,6 @@ _log = log.get("runner")
 
 _BETWEEN_EMPTY_LOOKS = 0.05  # at most twenty looks a second, however loud the bell
 _TIME_OUT_STEP = 0.25
-_WORTH_A_CLAIM = 50  # fewer in one statement cost more than they save by going in two
 _OUTSIDERS = frozenset({"amqp", "notify"})
 
 
@@ -118,11 +117,6 @@ class Runner:
         return min(slots.free, 2 * slots.count - len(self._jobs))
 
     @property
-    def _at_once(self) -> int:
-        """Where slots are many, half of them: while one half works here, PostgreSQL claims for the other."""
-        return max(_WORTH_A_CLAIM, self._parts.slots.count // 2)
-
-    @property
     def _poll_is_due(self) -> bool:
         return time.monotonic() - self._fresh_at >= self._pace.poll_seconds
 
@@ -149,7 +143,7 @@ class Runner:
             await self._parts.store.undo_unheard_claims()
             if self._jobs:
                 await self._mind_suspects()
-            asked = min(self._free, self._at_once)
+            asked = self._free
             if asked <= 0 or not self._parts.health.may_claim:
                 return None
             caps = await self._parts.throttle.caps(self._parts.slots.caps, asked)

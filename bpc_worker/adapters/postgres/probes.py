@@ -73,7 +73,7 @@ class Asked:
 
     def params(self, limit: int) -> dict[str, object]:
         """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""
-        window = limit + max(_WINDOW_MORE, limit // 2)
+        window = limit + _WINDOW_MORE
         surplus = sum(
             min(window, most) * places for most, places in zip(self._most, self._pots.counts, strict=True)
         )

@@ -8,12 +8,11 @@ from typing import Final
 from bpc_worker.jobs.model import Claim, Status
 from bpc_worker.jobs.settlement import Settlement
 from tests.bench.bench import Bench, settle_down
-from tests.bench.bench_worker import bench_worker
 from tests.bench.filling import fill
 from tests.bench.ours import store
 from tests.bench.results import Figure, Found, Goal, p50, p95
 from tests.support.database import Database
-from tests.support.worker import until
+from tests.support.worker import until, worker
 
 BACKLOG: Final = 20_000
 TRIALS: Final = 20
@@ -35,7 +34,7 @@ def delays(bench: Bench) -> list[float]:
     with bench.database() as db:
         fill(db, BACKLOG, job_type="TEST_SLEEP", payload=f'{{"seconds": {SECONDS}}}')
         settle_down(db)
-        with bench_worker(db.url_as("bpc_worker")):
+        with worker(db.url_as("bpc_worker"), BPC_LOG_LEVEL="info"):
             until(lambda: db.run("SELECT FROM jobs WHERE status = 'SUCCEEDED' LIMIT 1"), within=30)
             found = [delay(db, number) for number in range(TRIALS)]
         left = db.one("SELECT count(*) AS left FROM jobs WHERE status = 'QUEUED'")["left"]
