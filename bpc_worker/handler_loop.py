@@ -92,8 +92,11 @@ class Post:
 
     def _deliver(self) -> None:
         self._on_its_way = False  # before the first look: a call that comes from now on wakes us again
-        while self._calls:
-            self._calls.popleft()()
+        try:
+            while self._calls:
+                self._calls.popleft()()
+        finally:
+            self.wake()  # one that raised must not hold up those behind it
 
 
 def _tell_of_strays(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -39,6 +39,13 @@ async def _after_the_claim() -> None:
         await asyncio.sleep(0)
 
 
+def _give_up(ends: Sequence[_End], error: Exception) -> None:
+    """Nobody knows what was written. Whoever is told lets go of his job, and the reaper brings it back."""
+    _log.error("engine_bug", exc_info=error, count=len(ends))
+    for end in ends:
+        end.tell(None)
+
+
 class Settler:
     """What ends while a group is being written makes up the next one: no timer, and no job waits alone."""
 
@@ -67,7 +74,11 @@ class Settler:
         try:
             while self._waiting:
                 group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
-                written = await self._write_group(group)
+                try:
+                    written = await self._write_group(group)
+                except Exception as error:  # noqa: BLE001 - a bug of ours
+                    _give_up(group, error)
+                    continue
                 for end in group:
                     if end.claim.lease_token in written:
                         end.tell(written[end.claim.lease_token])
@@ -91,7 +102,12 @@ class Settler:
 
     def _settle_singly(self, end: _End) -> None:
         async def write() -> None:
-            end.tell(await self._settle(end.claim, end.settlement))
+            try:
+                status = await self._settle(end.claim, end.settlement)
+            except Exception as error:  # noqa: BLE001 - a bug of ours
+                _give_up([end], error)
+            else:
+                end.tell(status)
 
         single = asyncio.create_task(write())
         self._singles.add(single)

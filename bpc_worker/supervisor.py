@@ -142,8 +142,9 @@ class Supervisor:
     def _finish(self, job: Job, outcome: Outcome, status: Status | None) -> None:
         try:
             self._report(job, outcome, status)
-        finally:
-            self._leave(job)
+        except Exception as error:  # noqa: BLE001 - a bug of ours: what is durable is durable, others wait behind it
+            _log.error("engine_bug", exc_info=error, job_id=str(job.holding.claim.job_id))
+        self._leave(job)
 
     def _leave(self, job: Job) -> None:
         self.keeper.drop(job.holding)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bpc_worker.handler_loop import HandlerLoop
+from bpc_worker.handler_loop import HandlerLoop, Post
 
 
 @pytest.fixture
@@ -39,3 +39,18 @@ async def test_a_cancelled_job_is_forgotten_too(handlers: HandlerLoop) -> None:
 
     assert running.result() is None
     assert len(handlers.owners) == 0
+
+
+async def test_a_call_that_raises_does_not_hold_up_those_behind_it() -> None:
+    loop, heard = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_exception_handler(lambda *_: None)
+    post = Post(loop)
+
+    def fail() -> None:
+        raise RuntimeError
+
+    post.put(fail)
+    post.put(heard.set)
+    post.wake()
+    async with asyncio.timeout(5):
+        await heard.wait()

@@ -125,3 +125,13 @@ async def test_a_group_outlives_an_outage(rows: Rows, settler: Settler, seen: li
     assert rows.groups == [3] * 4
     assert seen[0] is away
     assert seen[-1] is None
+
+
+async def test_a_bug_of_ours_lets_go_of_its_jobs_and_stops_nothing(rows: Rows, settler: Settler) -> None:
+    told = Told()
+    rows.troubles = [TypeError("nobody expected that")]  # type: ignore[list-item]  # no error of a store
+    lost = [add(settler, told, a_claim()) for _ in range(2)]
+    assert await told.all_of(lost) == [None, None]
+    later = add(settler, told, a_claim())
+
+    assert await told.all_of([*lost, later]) == [None, None, Status.SUCCEEDED]
