@@ -45,6 +45,7 @@ from bpc_worker.wiring import (
     dsn,
     keyring,
     policy,
+    poster,
     queue_settings,
     throttle,
 )
@@ -267,6 +268,7 @@ def _equipment(
         policy=policy(settings),
         keyring=keyring(settings),
         breakers=Breakers(breaker_rules(settings), clock=time.monotonic, on_state=metrics.breaker),
+        egress=poster(settings),
         settlement=settle,
         metrics=metrics,
     )

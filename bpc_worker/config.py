@@ -142,6 +142,13 @@ class Tracing:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhook:
+    ports: tuple[int, ...]
+    allow_cidrs: tuple[str, ...]
+    ca_file: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class CircuitBreaker:
     failure_threshold: float
     window: float
@@ -169,6 +176,7 @@ class Settings:
     ingest: Ingest
     limits: Limits
     tracing: Tracing
+    webhook: Webhook
     circuit_breaker: CircuitBreaker
     rate_limits: Mapping[str, Rate]
     schedules: Mapping[str, Schedule]
@@ -221,7 +229,7 @@ def _shown(value: object) -> str:
         case dict():  # of commands and schedules only the names: what is in them may be secret
             return ", ".join(_entry(name, each) for name, each in value.items())
         case tuple():
-            return ", ".join(value)
+            return ", ".join(map(str, value))
         case _:
             return str(value)
 

@@ -19,6 +19,7 @@ def settle(draft: Draft) -> None:
     _check_depth(draft)
     _check_tracing(draft)
     _check_keys(draft)
+    _check_webhooks(draft)
     _check_build_id(draft)
 
 
@@ -141,6 +142,15 @@ def _refuse_development_keys(draft: Draft) -> None:
         for name, value in known.items()
         if draft.values[name] == value
     ]
+
+
+def _check_webhooks(draft: Draft) -> None:
+    """What is not public may be called in development and in tests."""
+    name = "webhook.allow_cidrs"
+    if draft.values["env"] == "prod" and draft.values[name]:
+        draft.problems.append(
+            f"{draft.whence(name)}: webhooks go to public addresses only, and env is prod; remove it"
+        )
 
 
 def _check_build_id(draft: Draft) -> None:

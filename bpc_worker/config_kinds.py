@@ -4,6 +4,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 
 from bpc_worker.jobs.model import Priority
 
@@ -174,6 +175,38 @@ def _folder(value: object) -> str:
 
 
 folder = Kind("the absolute path of a folder", _folder, {"type": "string", "pattern": "^/"})
+
+
+file = Kind("the absolute path of a file", _folder, {"type": "string", "pattern": "^/"})
+
+
+def _ports(value: object) -> tuple[int, ...]:
+    parts = [value] if isinstance(value, int) else value
+    parts = parts.split(",") if isinstance(parts, str) else parts
+    if not isinstance(parts, list | tuple) or not parts:
+        raise ValueError
+    return tuple(dict.fromkeys(int(str(_port.parse(part))) for part in parts))
+
+
+_port = whole(1, 65535)
+ports = Kind(
+    "whole numbers from 1 to 65535, a list or separated by commas",
+    _ports,
+    {"type": "array", "items": _port.schema, "minItems": 1},
+)
+
+
+def _cidrs(value: object) -> tuple[str, ...]:
+    found = _list_of(value, text(50))
+    for cidr in found:
+        try:
+            ip_network(cidr)
+        except ValueError as error:
+            raise NotAllowedError(str(error)) from error
+    return found
+
+
+cidrs = Kind("networks like 10.1.0.0/16 or fd00::/8, a list or separated by commas", _cidrs, _LIST)
 
 
 def _patterns(value: object) -> tuple[str, ...]:

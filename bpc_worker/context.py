@@ -11,6 +11,7 @@ from bpc_worker.breaker import Breakers
 from bpc_worker.commands import Command
 from bpc_worker.core.signing import Signer
 from bpc_worker.handler_api import (
+    Answer,
     AnyChildTask,
     ChildTask,
     JobInfo,
@@ -48,6 +49,10 @@ class Children(Protocol):
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response: ...
 
 
+class Egress(Protocol):
+    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer: ...
+
+
 class HandlerMetrics(Protocol):
     def observe(self, measure: Measure, value: float) -> None: ...
 
@@ -64,6 +69,7 @@ class Equipment:
     policy: Policy
     keyring: Keyring
     breakers: Breakers
+    egress: Egress
     settlement: Callable[[Claim, Settleable], Settlement]
     metrics: HandlerMetrics
 
@@ -146,6 +152,10 @@ class HandlerContext:
             raise LookupError(f"{task.name} is not among the child tasks of the handler's SPEC")
         with self._span.child_call(task.name):
             return await self._equipment.children.run(task, request)
+
+    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
+        self._holding.check()
+        return await self._equipment.egress.post(url, headers=headers, body=body)
 
     def breaker(self, target: str, *, code: str) -> AbstractContextManager[None]:
         return self._equipment.breakers.guard(target, code=code)

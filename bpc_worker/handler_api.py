@@ -25,6 +25,7 @@ from bpc_worker.jobs.errors import (
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 
 __all__ = [
+    "Answer",
     "AnyChildTask",
     "ChildTask",
     "Code",
@@ -80,6 +81,16 @@ class Policy:
     payload_bytes: int = 131_072
     proof_bytes: int = 262_144
     receipt_bytes: int = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a receiver outside answered. Of a long body only the beginning is here, and as it came."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    truncated: bool = False  # there was more of the body, and nobody read it
 
 
 class Measure(StrEnum):
@@ -173,6 +184,14 @@ class Context(Protocol):
 
     async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
         """Run a child task; the child is killed when this job ends first."""
+
+    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Send this to a receiver outside; whatever it answered is an Answer. Needs a lease that is proven.
+
+        WEBHOOK_BLOCKED, permanent, when the address is not one that may be called: nothing was sent then.
+        WEBHOOK_TIMEOUT when there is no whole answer in time, WEBHOOK_FAILED for a name without an address,
+        TLS that fails, a connection that breaks, an answer that is not HTTP; both are retryable.
+        """
 
     def breaker(self, target: str, *, code: str) -> AbstractContextManager[None]:
         """Stands around one call to an outside `target`, say a host.

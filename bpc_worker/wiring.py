@@ -1,9 +1,12 @@
 """What the settings mean to the parts: addresses, limits and keys, in the words of each."""
 
 from collections.abc import Callable
+from ipaddress import ip_network
 from pathlib import Path
 
 from bpc_worker.adapters.amqp import Broker
+from bpc_worker.adapters.egress.poster import Poster
+from bpc_worker.adapters.egress.targets import EgressRules
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.adapters.postgres.link import Dsn, Link
 from bpc_worker.adapters.postgres.type_limits import TypeLimit, TypeLimits
@@ -107,6 +110,16 @@ def policy(settings: Settings) -> Policy:
         proof_bytes=settings.limits.proof_bytes,
         receipt_bytes=settings.limits.receipt_bytes,
     )
+
+
+def poster(settings: Settings) -> Poster:
+    told = settings.webhook
+    rules = EgressRules(
+        ports=frozenset(told.ports),
+        plain_http=settings.env == "dev",
+        holes=tuple(ip_network(cidr) for cidr in told.allow_cidrs),
+    )
+    return Poster(rules, ca_file=told.ca_file)
 
 
 def keyring(settings: Settings) -> Keyring:

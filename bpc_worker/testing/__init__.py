@@ -2,6 +2,7 @@
 
 from bpc_worker.testing.builders import A_TENANT, a_claim, a_job, an_error, an_id
 from bpc_worker.testing.clock import NOON, FakeClock
+from bpc_worker.testing.receiver import Posted, Receiver
 from bpc_worker.testing.transactions import FakeTx, Statement, Unanswered
 from bpc_worker.testing.workbench import Drained, JobReport, Workbench, drain
 
@@ -12,6 +13,8 @@ __all__ = [
     "FakeClock",
     "FakeTx",
     "JobReport",
+    "Posted",
+    "Receiver",
     "Statement",
     "Unanswered",
     "Workbench",

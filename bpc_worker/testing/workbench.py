@@ -16,7 +16,7 @@ from bpc_worker.adapters.memory.rows import Row
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.attempt import attempt
 from bpc_worker.breaker import BreakerRules, Breakers
-from bpc_worker.context import Equipment, HandlerContext
+from bpc_worker.context import Egress, Equipment, HandlerContext
 from bpc_worker.frames import ChildAnswer, ChildCall
 from bpc_worker.handler_api import (
     ChildTask,
@@ -41,6 +41,7 @@ from bpc_worker.registry import Registry
 from bpc_worker.settler import Settler
 from bpc_worker.testing.builders import A_TENANT
 from bpc_worker.testing.clock import FakeClock
+from bpc_worker.testing.receiver import Receiver
 from bpc_worker.testing.transactions import Answers, FakeTransactions, Statement
 
 _TIMEOUT_SECONDS = 300.0
@@ -125,6 +126,7 @@ class Workbench:
     keyring: Keyring = field(
         default_factory=lambda: Keyring(development_signer(), DEVELOPMENT_DISCLOSURE_KEY)
     )
+    egress: Egress = field(default_factory=Receiver)
     clock: FakeClock = field(default_factory=FakeClock)
     measured: Measured = field(default_factory=Measured)
 
@@ -155,6 +157,7 @@ class Workbench:
             policy=self.policy,
             keyring=self.keyring,
             breakers=Breakers(BreakerRules(), clock=self._seconds),
+            egress=self.egress,
             settlement=end,
             metrics=self.measured,
         )

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from bpc_worker.handler_api import (
+    Answer,
     Context,
     HandlerSpec,
     LeaseLost,
@@ -19,7 +20,7 @@ from bpc_worker.handler_api import (
     Tally,
     Tx,
 )
-from bpc_worker.testing import FakeTx, Unanswered, Workbench, a_job, an_id, drain
+from bpc_worker.testing import FakeTx, Posted, Receiver, Unanswered, Workbench, a_job, an_id, drain
 from handlers import compile_passport, run_command
 from tests.support.child_tasks import WORK, Ask
 
@@ -303,3 +304,31 @@ async def test_a_registry_of_the_workers_own_handlers_will_do() -> None:
     drained = await drain({"RUN_COMMAND": run_command.SPEC}, a_job("RUN_COMMAND", payload={"command": "rm"}))
 
     assert (drained.only.status, drained.only.code) == ("FAILED", "FORBIDDEN")
+
+
+async def test_what_is_posted_is_kept_and_answered_as_the_test_says() -> None:
+    async def handle(payload: Numbered, ctx: Context) -> int:
+        answer = await ctx.post("https://hooks.example/", headers={"X-Number": "1"}, body=b"{}")
+        return answer.status + payload.number
+
+    receiver = Receiver(lambda _: Answer(201, body=b"thanks"))
+    bench = Workbench(handlers=spec(handle), egress=receiver)
+    await bench.enqueue(a_job(payload={"number": 1}))
+    job = (await bench.drain()).only
+
+    assert (job.status, job.result) == ("SUCCEEDED", 202)
+    assert receiver.posted == [Posted("https://hooks.example/", {"X-Number": "1"}, b"{}")]
+
+
+async def test_a_receiver_may_be_blocked() -> None:
+    async def handle(_: Numbered, ctx: Context) -> None:
+        await ctx.post("https://hooks.example/", headers={}, body=b"")
+
+    def block(_: Posted) -> Answer:
+        raise Permanent("WEBHOOK_BLOCKED", "private")
+
+    bench = Workbench(handlers=spec(handle), egress=Receiver(block))
+    await bench.enqueue(a_job())
+    job = (await bench.drain()).only
+
+    assert (job.status, job.code, job.attempts) == ("FAILED", "WEBHOOK_BLOCKED", 1)
