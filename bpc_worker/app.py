@@ -35,7 +35,7 @@ from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
 from bpc_worker.tracing import NO_TRACER, Tracer
-from bpc_worker.upkeep import duties_of
+from bpc_worker.upkeep import upkeep_of
 from bpc_worker.wake import Wake
 from bpc_worker.wiring import (
     backoff,
@@ -107,6 +107,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     bell = _bell(settings, url, wake, metrics) if plan.works else None
     handlers = HandlerLoop()
     equipment, close_handlers = _equipment(settings, registry, url, metrics)
+    limits = throttle(settings, registry, url, on_limited=metrics.rate_limited)
     runner = None
     if plan.works:
         stuck = asyncio.Event()
@@ -125,14 +126,14 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             handlers=handlers,
             registry=registry,
             slots=_slots(settings, registry, equipment),
-            throttle=throttle(settings, registry, url, on_limited=metrics.rate_limited),
+            throttle=limits,
             wake=wake,
             health=health,
             metrics=metrics,
             tell_others=tell_others,
         )
         runner = Runner(parts, _pace(settings), stuck=stuck)
-    upkeep = duties_of(settings, url, store, health, metrics, tell=surroundings.tell)
+    upkeep = upkeep_of(settings, url, store, health, metrics, tell=surroundings.tell)
     roster = Roster(
         dsn(settings, url, engine=True), queue_settings(settings, registry),
         slots=settings.worker.concurrency if plan.works else 0,
@@ -147,7 +148,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         duties=(
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((runner.watch_time_outs,) if runner is not None else ()),
-            *(upkeep if plan.reaps else ()),
+            *(upkeep.duties if plan.reaps else ()),
             *((roster.run,) if plan.works or plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
             *((bell.run,) if bell is not None else ()),
@@ -164,15 +165,17 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         ready=health.ready,
         metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
     )
-    code = await _with_probes(settings, plan, probes, engine, store)
+    try:
+        code = await _with_probes(settings, plan, probes, engine)
+    finally:
+        for part in (store, limits, upkeep):
+            part.close()
     if code == 0:  # else there is no time left
         spans.close()
     return code
 
 
-async def _with_probes(
-    settings: Settings, plan: Plan, probes: ProbeServer, engine: Engine, store: PostgresJobs
-) -> int:
+async def _with_probes(settings: Settings, plan: Plan, probes: ProbeServer, engine: Engine) -> int:
     if not plan.until_empty:
         host, wanted = settings.http.host, settings.http.port
         try:
@@ -188,7 +191,6 @@ async def _with_probes(
         _log.info("stopped")
         return code
     finally:
-        store.close()
         await probes.stop()
 
 

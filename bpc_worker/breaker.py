@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
-from bpc_worker.jobs.errors import LeaseLost, Permanent, Retryable, RunAgain, Snooze, Unavailable
+from bpc_worker.jobs.errors import Code, LeaseLost, Permanent, Retryable, RunAgain, Snooze, Unavailable
 
 _MOST_TARGETS = 1000
 _SHORTEST_SNOOZE = 1.0
@@ -126,8 +126,9 @@ class Breakers:
     def guard(self, target: str, *, code: str) -> Iterator[None]:
         """Around a call to `target`. Raises Snooze with `code` while nobody may call.
 
-        A Retryable or a time-out counts as the target's failure. A cancellation, a lost lease, a permanent
-        error or a database that is away says nothing about it.
+        A Retryable or a time-out counts as the target's failure. A permanent error is an answer: the target
+        lives. A cancellation, a lost lease, an address that may not be called or a database that is away says
+        nothing about it.
         """
         breaker = self._breaker(target)
         call = breaker.ask(self._clock())
@@ -139,7 +140,10 @@ class Breakers:
         try:
             yield
             failed = False
-        except (Unavailable, RunAgain, Permanent, Snooze, LeaseLost):
+        except (Unavailable, RunAgain, Snooze, LeaseLost):
+            raise
+        except Permanent as error:
+            failed = None if error.code == Code.WEBHOOK_BLOCKED else False
             raise
         except (Retryable, TimeoutError):
             failed = True

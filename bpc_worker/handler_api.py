@@ -197,7 +197,8 @@ class Context(Protocol):
         """Stands around one call to an outside `target`, say a host.
 
         Raises Snooze with `code` while too many such calls have failed lately: no attempt is counted. Inside,
-        a Retryable or a time-out is the target's failure; any other error says nothing about it.
+        a Retryable or a time-out is the target's failure, a Permanent is its answer; any other error says
+        nothing about it.
         """
 
     def stage(self, name: str, **progress: object) -> None:

@@ -154,10 +154,15 @@ class Tokens:
 class TokenStore(Protocol):
     """The buckets of limited job types, shared by all workers."""
 
+    async def empty_look(self) -> Look | None:
+        """What a look would bring, if that is nothing; None: something is due."""
+
     async def take(self, wanted: Mapping[str, int]) -> dict[str, Tokens]:
         """By type, for no more jobs than are due; a type of which none is due is missing."""
 
     async def give_back(self, unused: Mapping[str, int]) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class JobStore(Protocol):

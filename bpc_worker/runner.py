@@ -146,6 +146,10 @@ class Runner:
             asked = self._free
             if asked <= 0 or not self._parts.health.may_claim:
                 return None
+            nothing = await self._parts.throttle.empty_look()
+            if nothing is not None:
+                self._parts.health.note_claim()
+                return nothing
             caps = await self._parts.throttle.caps(self._parts.slots.caps, asked)
             sent_at = time.monotonic()
             if fresh:

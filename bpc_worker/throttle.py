@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.jobs.model import Claim
-from bpc_worker.ports import Caps, TokenStore
+from bpc_worker.ports import Caps, Look, TokenStore
 
 
 class Throttle:
@@ -22,7 +22,14 @@ class Throttle:
         self._tokens = tokens
         self._on_limited = on_limited
         self._taken: dict[str, int] = {}
+        self._idle = False  # the last look brought nothing
         self.wait_seconds: float | None = None  # until there is a token for what had to be left behind
+
+    async def empty_look(self) -> Look | None:
+        """What an idle worker's look would bring, if that is nothing: one question instead of three."""
+        if self._tokens is None or not self._idle or self.wait_seconds is not None:
+            return None
+        return await self._tokens.empty_look()
 
     async def caps(self, caps: Caps, asked: int) -> Caps:
         """The caps of a look for `asked` jobs, with the limits in them."""
@@ -40,6 +47,8 @@ class Throttle:
 
     async def looked(self, claims: Iterable[Claim]) -> None:
         """After a look that was answered."""
+        claims = tuple(claims)
+        self._idle = not claims
         if not self._taken or self._tokens is None:
             return
         used = Counter(claim.type for claim in claims)
@@ -48,6 +57,10 @@ class Throttle:
         if unused:
             with suppress(JobError):  # they come back by themselves, only later
                 await self._tokens.give_back(unused)
+
+    def close(self) -> None:
+        if self._tokens is not None:
+            self._tokens.close()
 
     def _bounded(self, caps: Caps) -> Caps:
         """Every limited type has a cap of its own, and takes its part of the one it shared with others."""

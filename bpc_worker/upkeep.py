@@ -1,6 +1,7 @@
 """What a worker does for the queue as a whole, beside its own jobs: put together from the settings."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 
 from bpc_worker.adapters import ids
 from bpc_worker.adapters.metrics import Metrics
@@ -20,10 +21,14 @@ from bpc_worker.schedules import Planned, Scheduler
 from bpc_worker.table_reaper import TableReaper
 from bpc_worker.wiring import backoff, call_timeout, dsn, sample_rules
 
-Duties = tuple[Callable[[], Coroutine[object, object, None]], ...]
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    duties: tuple[Callable[[], Coroutine[object, object, None]], ...]
+    close: Callable[[], None]
 
 
-def duties_of(
+def upkeep_of(
     settings: Settings,
     url: str,
     store: PostgresJobs,
@@ -31,7 +36,7 @@ def duties_of(
     metrics: Metrics,
     *,
     tell: Callable[[], None],
-) -> Duties:
+) -> Upkeep:
     """Reap, count, queue what the clock says. What is not configured costs nothing, not even a connection."""
     link = Link(dsn(settings, url, quiet=True))
 
@@ -51,7 +56,7 @@ def duties_of(
         chores=(sampler.note_overdue, *_chores(settings, link, metrics)),
     )
     if not settings.schedules:
-        return reaper.run, sampler.run
+        return Upkeep((reaper.run, sampler.run), link.drop)
 
     def queued(queue: str, job_type: str) -> None:
         metrics.produced(queue, job_type)
@@ -65,7 +70,7 @@ def duties_of(
         on_database=note,
         spread=ids.spread,
     )
-    return reaper.run, sampler.run, scheduler.run
+    return Upkeep((reaper.run, sampler.run, scheduler.run), link.drop)
 
 
 def _chores(settings: Settings, link: Link, metrics: Metrics) -> list[Chore]:

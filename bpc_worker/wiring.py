@@ -84,7 +84,13 @@ def throttle(settings: Settings, registry: Registry, url: str, *, on_limited: Ca
     if not limits:
         return Throttle((), None, on_limited)
     link = Link(dsn(settings, url, engine=True))
-    tokens = TypeLimits(link, limits, settings.worker.queues, call_timeout=call_timeout(settings))
+    tokens = TypeLimits(
+        link,
+        limits,
+        types=sorted(registry),
+        queues=settings.worker.queues,
+        call_timeout=call_timeout(settings),
+    )
     return Throttle(limits, tokens, on_limited)
 
 

@@ -1,6 +1,8 @@
 """Limits, samples and schedules in a real worker."""
 
 import json
+import re
+import time
 
 from tests.support.database import Database
 from tests.support.worker import until, worker
@@ -31,6 +33,29 @@ def test_two_workers_together_keep_to_the_rate_of_a_type(db: Database) -> None:
             "snoozes": 0,
         }
         assert (first.stop(), second.stop()) == (0, 0)
+    db.check_history()
+
+
+def test_an_idle_worker_with_limits_asks_little(db: Database) -> None:
+    """As little as one without them: whether anything is due, and no bucket."""
+    db.run(f"ALTER DATABASE {db.url.rpartition('/')[2]} SET log_statement = 'all'")
+    limits = json.dumps({"TEST_NOOP": {"per_second": 5, "burst": 5}})
+    log = db.server.log_file
+    with worker(db.url_as("bpc_worker"), BPC_RATE_LIMITS=limits, BPC_REAPER_INTERVAL_SECONDS=5) as idle:
+        idle.wait_ready()
+        until(lambda: "-- Is anything due here" in log.read_text(errors="replace"), within=10)
+        before, began = log.stat().st_size, time.monotonic()
+        until(lambda: time.monotonic() - began > 6, within=10)
+        said = log.read_text(errors="replace")[before:]
+        per_second = len(re.findall(r"LOG:  (?:statement:|execute )", said)) / (time.monotonic() - began)
+        print(f"{per_second:.2f} statements a second")
+
+        assert per_second <= 2
+        assert "-- Is anything due here" in said
+        assert "INSERT INTO rate_limits" not in said
+        job_id = db.enqueue("TEST_NOOP")
+        until(lambda: db.job(job_id)["status"] == "SUCCEEDED", within=5)
+        assert idle.stop() == 0
     db.check_history()
 
 

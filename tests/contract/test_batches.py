@@ -150,7 +150,9 @@ async def test_a_full_queue_refuses_what_is_new(small_bench: Bench) -> None:
     with pytest.raises(Permanent, match="QUEUE_FULL"):
         await bench.add()
 
-    assert await bench.store.enqueue(bench.tenant, keyed) == type(first)(first.job_id, added=False)
+    known = type(first)(first.job_id, added=False)
+    assert await bench.store.enqueue(bench.tenant, keyed) == known
+    assert await bench.store.enqueue_many(bench.tenant, [keyed, keyed]) == [known, known]
     follow_up = await bench.store.enqueue(bench.tenant, numbered(4), parent=JobId(first.job_id))
     assert follow_up.added
     assert len(await bench.claim(10)) == 4

@@ -90,6 +90,7 @@ def _through(node: Node) -> object:
         ("jobs/running", {"jobs_leased"}),
         ("jobs/overdue", {"jobs_leased"}),
         ("limits/take_for_due", {"jobs_probe", "jobs_suspect"}),
+        ("limits/due", {"jobs_probe", "jobs_suspect"}),
     ],
 )
 def test_every_row_is_found_through_its_index(table: Database, name: str, indexes: set[str]) -> None:

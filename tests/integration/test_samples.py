@@ -111,6 +111,11 @@ async def test_a_full_queue_takes_no_more_and_loses_nothing(db: Database) -> Non
 
         again = await store.enqueue(acme, NewJob(type="TEST_A", idempotency_key="k"))
         assert (again.job_id, again.added) == (first.job_id, False)
+        many = await store.enqueue_many(acme, [NewJob(type="TEST_A", idempotency_key="k")] * 2)
+        assert {(each.job_id, each.added) for each in many} == {(first.job_id, False)}
+        keyed = [NewJob(type="TEST_A", idempotency_key=key) for key in ("k", "new", "new", "newer")]
+        with pytest.raises(Permanent, match="and 2 more would exceed"):  # a key that is told twice is one
+            await store.enqueue_many(acme, keyed)
         await store.enqueue(acme, NewJob(type="TEST_B"), parent=JobId(first.job_id))  # a follow-up
         assert db.one("SELECT count(*) AS n FROM jobs")["n"] == 4
 

@@ -26,8 +26,10 @@ class Looker:
         dsn = Dsn(url=db.url_as("bpc_worker"), application_name="test")
         settings = QueueSettings(owner="w", types=("TEST_SLOW", "TEST_PLAIN"))
         self.store = PostgresJobs(dsn, settings, now=NOON)
-        self.limits = TypeLimits(Link(dsn), SLOW, ("default",), call_timeout=20, now=NOON)
-        self.limited = 0
+        self.limits = TypeLimits(
+            Link(dsn), SLOW, types=settings.types, queues=settings.queues, call_timeout=20, now=NOON
+        )
+        self.limited = self.looks = 0
         self.throttle = Throttle(SLOW, self.limits, self._was_limited)
 
     def _was_limited(self) -> None:
@@ -38,6 +40,9 @@ class Looker:
         self.store.now = self.limits.now = self.store.now + timedelta(seconds=seconds)
 
     async def look(self, asked: int = 10, caps: Caps | None = None) -> list[str]:
+        if await self.throttle.empty_look() is not None:
+            return []
+        self.looks += 1
         bounded = await self.throttle.caps(caps or {}, asked)
         look = await self.store.claim(limit=asked, idle=True, caps=bounded)
         await self.throttle.looked(look.claims)
@@ -142,9 +147,56 @@ async def test_a_cap_shared_with_other_types_is_not_exceeded(db: Database) -> No
     looker.close()
 
 
+async def test_an_idle_worker_asks_one_question_until_something_is_due(db: Database) -> None:
+    looker = Looker(db)
+    for _ in range(3):
+        assert await looker.look() == []
+    assert looker.looks == 1
+    await looker.store.enqueue(
+        TenantId(UUID(db.tenant())), NewJob(type="TEST_PLAIN", scheduled_at=NOON + timedelta(seconds=7))
+    )
+    nothing = await looker.throttle.empty_look()
+    assert nothing is not None
+    assert nothing.next_due_in == 7
+
+    looker.later(7)
+    assert await looker.look() == ["TEST_PLAIN"]
+    assert await looker.look() == []
+    assert await looker.look() == []
+    assert looker.looks == 3, "after one that brought something, a look; then questions again"
+    looker.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(PauseKind.TYPE, "TEST_SLOW"), (PauseKind.QUEUE, "default"), (PauseKind.TENANT, "")]
+)
+async def test_what_is_paused_is_not_due(db: Database, kind: PauseKind, name: str) -> None:
+    looker = Looker(db)
+    await looker.look()
+    await looker.add(db, "TEST_SLOW", 1)
+    assert await looker.throttle.empty_look() is None
+    operator = PostgresJobs(Dsn(url=db.url, application_name="test"), QueueSettings(owner="o"))
+    await operator.pause(Pause(kind=kind, name=name or db.tenant(), reason="test"))
+    operator.close()
+
+    assert await looker.throttle.empty_look() is not None
+    looker.close()
+
+
+async def test_a_suspect_is_due_too(db: Database) -> None:
+    looker = Looker(db)
+    await looker.look()
+    job_id = db.enqueue("TEST_PLAIN", scheduled_at=NOON)
+    db.run("UPDATE jobs SET attempts = 2, fail_code = 'LEASE_EXPIRED' WHERE job_id = %s", [job_id])
+
+    assert await looker.look() == ["TEST_PLAIN"]
+    looker.close()
+
+
 async def test_without_limits_nothing_is_asked() -> None:
     throttle = Throttle((), None, lambda: None)
     caps = {frozenset({"TEST_PLAIN"}): 3}
 
+    assert await throttle.empty_look() is None
     assert await throttle.caps(caps, 10) is caps
     await throttle.looked([])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -237,7 +238,7 @@ def test_while_open_its_jobs_snooze_for_the_rest_of_the_cooldown() -> None:
     [
         asyncio.CancelledError,
         lambda: LeaseLost("somebody else's"),
-        lambda: Permanent(Code.WEBHOOK_GONE, "410"),
+        lambda: Permanent(Code.WEBHOOK_BLOCKED, "an address of our own"),  # nobody was called
         lambda: Unavailable(Code.DB_UNAVAILABLE, "away"),
         lambda: ValueError("a bug of ours"),
     ],
@@ -260,6 +261,56 @@ def test_what_says_nothing_about_the_target_neither_opens_nor_closes(
     with breakers.guard("a.example", code=Code.WEBHOOK_FAILED):  # and nobody has to wait for it
         pass
     assert watch.last() is State.CLOSED
+
+
+def test_a_permanent_answer_shows_that_the_target_lives() -> None:
+    watch = Watch()
+    breakers = watch.breakers()
+    for _ in range(5):
+        _fails(breakers, lambda: Permanent(Code.WEBHOOK_GONE, "410"))
+    for _ in range(4):
+        _fails(breakers, TimeoutError)
+    assert watch.last() is State.CLOSED, "four failures of nine calls"
+    _fails(breakers, TimeoutError)
+    assert watch.last() is State.OPEN
+
+    watch.now = 30
+    _fails(breakers, lambda: Permanent(Code.WEBHOOK_GONE, "410"))
+    assert watch.last() is State.CLOSED
+
+
+# How a call can end, and what that says of the target: None, nothing.
+_ENDS: dict[str, tuple[Callable[[], BaseException] | None, bool | None]] = {
+    "answered": (None, False),
+    "gone": (lambda: Permanent(Code.WEBHOOK_GONE, "410"), False),
+    "failed": (lambda: Retryable(Code.WEBHOOK_FAILED, "503"), True),
+    "timed out": (TimeoutError, True),
+    "cancelled": (asyncio.CancelledError, None),
+    "blocked": (lambda: Permanent(Code.WEBHOOK_BLOCKED, "an address of our own"), None),
+    "database away": (lambda: Unavailable(Code.DB_UNAVAILABLE, "away"), None),
+    "a bug": (lambda: ValueError("of ours"), None),
+}
+
+
+@given(_rules, st.lists(st.tuples(st.sampled_from([0.0, 1.0, 7.0, 31.0]), st.sampled_from(sorted(_ENDS)))))
+def test_the_guard_does_what_the_plain_model_does(
+    rules: BreakerRules, steps: list[tuple[float, str]]
+) -> None:
+    watch, model = Watch(), Model(rules)
+    breakers = Breakers(rules, clock=lambda: watch.now, on_state=lambda *told: watch.seen.append(told))
+    for number, (passed, how) in enumerate(steps):
+        watch.now += passed
+        error, failed = _ENDS[how]
+        expected = model.ask(number, watch.now)
+        called = False
+        with suppress(BaseException), breakers.guard("a.example", code=Code.WEBHOOK_FAILED):
+            called = True
+            if error is not None:
+                raise error()
+        assert called is (expected is None)
+        if called:
+            model.ended(number, watch.now, failed=failed)
+        assert watch.last() is model.state
 
 
 def test_targets_that_nobody_calls_any_more_are_forgotten() -> None:

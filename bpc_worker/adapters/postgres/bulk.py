@@ -43,6 +43,17 @@ class Bulk:
             raise
         return [Enqueued(JobId(row["job_id"]), added=True) for row in self._rows]  # type: ignore[arg-type]  # a UUID
 
+    async def new(self, link: Link) -> int:
+        """How many of them are not there yet, under their keys or from a call whose answer was lost."""
+        if not any(job.idempotency_key for job in self._jobs):
+            return len(self._jobs)
+        names = ("job_id", "type", "idempotency_key")
+        params = {name: array(row[name] for row in self._rows) for name in names}
+        [row] = await link.run(
+            query("jobs/count_new"), params | {"tenant_id": self._tenant_id}, timeout=self._timeout
+        )
+        return int(row["new"])
+
     async def _insert(self, link: Link, now: object) -> list[Enqueued]:
         names = [name for name in self._rows[0] if name != "tenant_id"]
         params: dict[str, object] = {name: array(row[name] for row in self._rows) for name in names}

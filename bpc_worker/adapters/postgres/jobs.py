@@ -110,7 +110,8 @@ class PostgresJobs:
         async for attempt in _again():
             with attempt:
                 async with self._one_bulk:
-                    await self._capacity.check(tenant_id, len(jobs))
+                    if self._settings.max_queued and (new := await bulk.new(self._bulks)):
+                        await self._capacity.check(tenant_id, new)
                     done = await bulk.send(self._bulks, now=self.now)
                     self._capacity.added(tenant_id, sum(each.added for each in done))
                     return done

@@ -9,8 +9,8 @@ import msgspec
 from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.adapters.sql_files import query
-from bpc_worker.ports import Tokens
-from bpc_worker.rows import all_of
+from bpc_worker.ports import Look, Tokens
+from bpc_worker.rows import all_of, one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,21 +26,34 @@ class _Taken(msgspec.Struct, frozen=True):
     wait_seconds: float
 
 
+class _Due(msgspec.Struct, frozen=True):
+    due: bool
+    next_due_in: float | None
+
+
 class TypeLimits:
+    """`types` are all that this worker handles, limited or not."""
+
     def __init__(
         self,
         link: Link,
         limits: Mapping[str, TypeLimit],
-        queues: Sequence[str],
         *,
+        types: Sequence[str],
+        queues: Sequence[str],
         call_timeout: float,
         now: datetime | None = None,
     ) -> None:
         self._link = link
         self._limits = limits
-        self._queues = array(queues)
+        self._types, self._queues = array(types), array(queues)
         self._timeout = call_timeout
         self.now = now  # None: the database's clock; tests move their own
+
+    async def empty_look(self) -> Look | None:
+        params = {"now": self.now, "types": self._types, "queues": self._queues}
+        found = one(await self._link.run(query("limits/due"), params, timeout=self._timeout), _Due, "queue")
+        return None if found.due else Look(next_due_in=found.next_due_in)
 
     async def take(self, wanted: Mapping[str, int]) -> dict[str, Tokens]:
         limits = [self._limits[job_type] for job_type in wanted]
