@@ -4,7 +4,7 @@ import click
 
 from bpc_worker.cli_operator import as_operator
 from bpc_worker.cli_parts import Command
-from bpc_worker.cli_session import config_option, tell
+from bpc_worker.cli_session import config_option, counted, tell
 
 
 @click.command("prune", cls=Command)
@@ -20,4 +20,4 @@ def prune(config_path: str | None) -> None:
     from bpc_worker.operator import prune as removal
 
     done = as_operator(config_path, removal.prune, acts=True)
-    tell(f"{done.removed_jobs} jobs and {done.removed_events} events removed; {done.looked_at} looked at")
+    tell(f"{counted(done.removed_jobs, 'job')} and {counted(done.removed_events, 'event')} removed")

@@ -15,7 +15,6 @@ _COLOURS = {
     "FAILED": "red",
     "SUCCEEDED": "green",
 }
-_OVERDUE = 6
 
 
 def tables(seen: Picture, *, rows: int) -> Group:
@@ -68,11 +67,9 @@ def _running(seen: Picture, rows: int) -> Table:
     title = f"running: {len(seen.running)}"
     table = _table(title, "job", "type", "attempt", "for", "stage", "worker")
     for each in seen.running[:rows]:
-        expected = each.expected_duration_ms
-        late = expected is not None and each.seconds * 1000 > expected * _OVERDUE
-        lasted = Text(
-            ago(each.started_at, seen.at) + (" overdue" if late else ""), style="red" if late else ""
-        )
+        lasted = Text(ago(each.started_at, seen.at))
+        if each.overdue:
+            lasted = Text(f"{lasted} overdue", style="red")
         tried = f"{each.attempts}/{each.max_attempts}"
         stage, owner = _safe(each.stage or ""), _safe(each.lease_owner)
         table.add_row(str(each.job_id), each.type, tried, lasted, stage, owner)

@@ -172,7 +172,7 @@ async def story(operator: Operator, job_id: UUID) -> Story:
 
 async def explain(operator: Operator, job_id: UUID) -> list[Reason]:
     """Every reason why it does not run, the one to see to first on top."""
-    reasons = all_of(await operator.rows("explain", {"job_id": job_id}), Reason)
+    reasons = all_of(await operator.rows("explain", {"job_id": job_id} | operator.patience), Reason)
     if not reasons:
         raise no_job(job_id)
     return reasons

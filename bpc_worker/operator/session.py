@@ -12,6 +12,7 @@ from bpc_worker.adapters.postgres.link import Link
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.config import Settings
 from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.wiring import sample_rules
 
 _CALL_SECONDS = 60.0  # counts over a large table take their time
 
@@ -28,6 +29,16 @@ class Operator:
     async def rows(self, name: str, params: Mapping[str, object] | None = None) -> list[Row]:
         """The rows of sql/queries/operator/<name>.sql."""
         return await self.link.run(query(f"operator/{name}"), params or {}, timeout=_CALL_SECONDS)
+
+    @property
+    def patience(self) -> dict[str, object]:
+        """When a job is overdue, for queries: by type how many times its expected duration it may take."""
+        rules = sample_rules(self.settings)
+        return {
+            "types": list(rules.sla_factors),
+            "factors": list(rules.sla_factors.values()),
+            "factor_of_others": rules.sla_factor_of_others,
+        }
 
     async def tenant_id(self, wanted: str | None) -> UUID | None:
         """Of a tenant by id or by name; None for None: all of them."""

@@ -42,6 +42,7 @@ class Running(msgspec.Struct, frozen=True):
     lease_expires_at: datetime
     expected_duration_ms: int | None
     seconds: float
+    overdue: bool
 
 
 class WorkerSeen(msgspec.Struct, frozen=True):
@@ -86,7 +87,7 @@ async def picture(operator: Operator, *, with_finished: bool = False) -> Picture
     return Picture(
         at=choice.before,
         depths=depths,
-        running=all_of(await operator.rows("running", {"page": _RUNNING_SHOWN}), Running),
+        running=all_of(await operator.rows("running", {"page": _RUNNING_SHOWN} | operator.patience), Running),
         dead=await count(operator, choice),
         pauses=await pauses(operator),
         workers=all_of(await operator.rows("workers"), WorkerSeen),

@@ -1,11 +1,15 @@
 """Why does it not run? Each reason brought about for real, and named by `jobs explain`."""
 
+import re
 import signal
 from typing import cast
 
 from tests.support.database import Database
 from tests.support.history import statuses
 from tests.support.operators import letters, operate, told
+from tests.support.outages import through
+from tests.support.target import Target
+from tests.support.tcp_proxy import TcpProxy
 from tests.support.worker import Worker, until, worker
 
 SHORT_LEASE = {"BPC_JOBS_LEASE_SECONDS": 5, "BPC_JOBS_LEASE_RENEW_SECONDS": 1}
@@ -82,25 +86,102 @@ def test_it_is_not_due(db: Database) -> None:
         announced(db, running)
         later = db.enqueue("TEST_NOOP", scheduled_at="2100-01-01T00:00:00Z")
         failing = db.enqueue("TEST_FAIL", "{}", attempts=3)
-        put_off = {
-            "RATE_LIMITED": "rate_limited",
-            "WEBHOOK_FAILED": "breaker_open",
-            "QUEUE_UNAVAILABLE": "outage",
-            "SNAPSHOT_NOT_READY": "snoozed",
-        }
-        snoozed = {
-            code: db.enqueue("TEST_FAIL", f'{{"family": "snooze", "code": "{code}", "seconds": 600}}')
-            for code in put_off
-        }
-        until(lambda: len(db.run("SELECT FROM job_events")) == 1 + len(snoozed), within=10)
+        waits = '{"family": "snooze", "code": "SNAPSHOT_NOT_READY", "seconds": 600}'
+        snoozed = db.enqueue("TEST_FAIL", waits)
+        until(lambda: len(db.run("SELECT FROM job_events")) == 2, within=10)
 
         assert reasons(db, later)["not_due"].startswith("not due until 2100-01-01T00:00:00Z, in ")
         assert "attempt 4 of 5 failed: COMMAND_FAILED: might work later" in reasons(db, failing)["not_due"]
-        for code, word in put_off.items():
-            [(reason, message)] = reasons(db, snoozed[code]).items()
-            assert reason == word
-            assert f"put off 1 times, without counting attempts: {code}: not now" in message
+        [(reason, message)] = reasons(db, snoozed).items()
+        assert reason == "snoozed"
+        assert "put off once, without counting attempts: SNAPSHOT_NOT_READY: not now" in message
         assert running.stop() == 0
+
+
+def test_its_type_has_used_up_its_rate(db: Database) -> None:
+    limits = '{"TEST_NOOP": {"per_second": 0.01, "burst": 1}}'
+    with worker(db.url_as("bpc_worker"), BPC_RATE_LIMITS=limits) as running:
+        announced(db, running)
+        first = db.enqueue("TEST_NOOP")
+        until(lambda: status(db, first) == "SUCCEEDED", within=10)
+        second, third = db.enqueue("TEST_NOOP"), db.enqueue("TEST_NOOP")
+        later = db.enqueue("TEST_NOOP", scheduled_at="2100-01-01T00:00:00Z")
+        until(lambda: running.metric("bpc_rate_limited_total") > 0, within=10)
+
+        for job_id in (second, third):
+            [line] = told(operate(db, "jobs", "explain", job_id, "--json", role="bpc_reader"))
+            assert line["reason"] == "rate_limited"
+            words = r"no more than 0\.01 of TEST_NOOP may start in a second; the next one in (\S+) s, and 2"
+            found = re.match(words, str(line["message"]))
+            assert found, line["message"]
+            assert 60 < float(found[1]) <= 100
+            ends = db.one("SELECT %s::timestamptz - now() < interval '100 s' AS soon", [line["until"]])
+            assert ends["soon"]
+            assert "raise rate_limits.TEST_NOOP" in str(line["remedy"])
+        assert list(reasons(db, later)) == ["not_due"], "no limit keeps back what is not due"
+        assert {status(db, job_id) for job_id in (second, third, later)} == {"QUEUED"}
+        assert running.stop() == 0
+
+
+def test_its_target_has_failed_too_often(db: Database) -> None:
+    """A receiver that answers 503 opens the breaker; as soon as it answers again, everything goes through."""
+    rules = {
+        "BPC_CIRCUIT_BREAKER_MIN_SAMPLES": 3,
+        "BPC_CIRCUIT_BREAKER_COOLDOWN_PERIOD": 3,
+        "BPC_JOBS_BACKOFF_BASE": 60,
+        "BPC_WORKER_CONCURRENCY": 1,
+    }
+    move = "UPDATE jobs SET scheduled_at = now() + %s::interval WHERE status = 'QUEUED'"
+    with Target() as target, worker(db.url_as("bpc_worker"), **rules) as running:
+        announced(db, running)
+        target.status = 503
+        payload = f'{{"port": {target.port}}}'
+        jobs = [db.enqueue("TEST_CALL", payload) for _ in range(5)]
+        until(lambda: len(db.run("SELECT FROM job_events")) == len(jobs), within=10)
+        db.run(move, ["1 hour"])  # five commands take longer than the snooze
+
+        for job_id in jobs[:3]:
+            assert "attempt 1 of 5 failed: WEBHOOK_FAILED: it answered 503" in reasons(db, job_id)["not_due"]
+        for job_id in jobs[3:]:
+            [(reason, message)] = reasons(db, job_id).items()
+            assert reason == "breaker_open"
+            assert "put off once, without counting attempts: WEBHOOK_FAILED: 127.0.0.1 has failed" in message
+            assert (db.job(job_id)["attempts"], db.job(job_id)["snoozes"]) == (0, 1)
+        assert running.metric("bpc_circuit_breaker_state", target="127.0.0.1") == 2
+        assert target.calls == 3, "while it is open nobody is called"
+
+        target.status = 410  # permanent, but an answer: the target lives
+        gone = db.enqueue("TEST_CALL", payload)
+        until(lambda: status(db, gone) == "FAILED", within=20)
+        assert running.metric("bpc_circuit_breaker_state", target="127.0.0.1") == 0
+        target.status = 200
+        db.run(move, ["0 s"])
+        until(lambda: not db.run("SELECT FROM jobs WHERE status IN ('QUEUED', 'RUNNING')"), within=20)
+        assert {status(db, job_id) for job_id in jobs} == {"SUCCEEDED"}
+        assert running.stop() == 0
+    db.check_history()
+
+
+def test_the_database_went_away_under_it(db: Database) -> None:
+    with TcpProxy("127.0.0.1", db.server.port) as proxy:
+        url = through(proxy, db.url_as("bpc_worker"))
+        with worker(url, BPC_JOBS_BACKOFF_BASE=60) as running:
+            announced(db, running)
+            job_id = db.enqueue("TEST_READ", '{"seconds": 1}')
+            until(lambda: status(db, job_id) == "RUNNING", within=10)
+            proxy.refuse(True)
+            proxy.sever()
+            until(lambda: running.said("look_failed"), within=20, what="noticed")
+            until(lambda: db.run("SELECT FROM jobs WHERE started_at < now() - interval '2 s'"), within=10)
+            proxy.refuse(False)
+            until(lambda: status(db, job_id) == "QUEUED", within=30)
+
+            [(reason, message)] = reasons(db, job_id).items()
+            assert reason == "outage"
+            assert "put off once, without counting attempts: DB_UNAVAILABLE: no database" in message
+            assert (db.job(job_id)["attempts"], db.job(job_id)["snoozes"]) == (0, 1)
+            assert running.stop() == 0
+    db.check_history(nothing_left=False)
 
 
 def test_others_come_first(db: Database) -> None:
@@ -115,7 +196,7 @@ def test_others_come_first(db: Database) -> None:
         assert "behind 0 others" in reasons(db, before[0])["waiting"]
         [(reason, message)] = reasons(db, job_id).items()
         assert reason == "waiting"
-        assert "behind 2 others in queue default; 1 workers handle it, 1 of their 1 slots are busy" in message
+        assert "behind 2 others in queue default; workers that handle it: 1, slots busy: 1 of 1" in message
         running.send(signal.SIGTERM)
         running.send(signal.SIGTERM)
         running.wait(20)

@@ -24,9 +24,9 @@ ENDED = ("SUCCEEDED", "CANCELLED")
 
 
 async def as_operator(
-    db: Database, work: Callable[[Operator], Awaitable[T]], role: str = "bpc_operator"
+    db: Database, work: Callable[[Operator], Awaitable[T]], role: str = "bpc_operator", **env: str
 ) -> T:
-    async with open_operator(config.load(env={}), db.url_as(role)) as operator:
+    async with open_operator(config.load(env=env), db.url_as(role)) as operator:
         return await work(operator)
 
 
@@ -418,3 +418,35 @@ async def test_pauses_say_who_and_why_and_leave_a_trace(db: Database) -> None:
         ("paused", "tenant"), ("paused", "type"), ("resumed", "tenant"),
     ]  # fmt: skip
     assert {row["by"] for row in trace} == {"bpc_operator_login"}
+
+
+@pytest.mark.parametrize(
+    ("factors", "late"),
+    [
+        ({}, {"TEST_A", "TEST_B"}),
+        ({"BPC_REAPER_SLA_FACTOR": "20"}, set()),
+        ({"BPC_REAPER_SLA_FACTOR": '{"TEST_B": 20}'}, {"TEST_A"}),
+        ({"BPC_REAPER_SLA_FACTOR": '{"*": 20, "TEST_B": 2}'}, {"TEST_B"}),
+    ],
+)
+async def test_overdue_is_what_the_settings_say(
+    db: Database, factors: dict[str, str], late: set[str]
+) -> None:
+    """They have run for ten times as long as expected, but for the one that nobody expects anything of."""
+    jobs = {name: db.enqueue(name, expected_duration_ms=60_000) for name in ("TEST_A", "TEST_B")}
+    jobs["TEST_C"] = db.enqueue("TEST_C")
+    db.run(
+        "UPDATE jobs SET status = 'RUNNING', attempts = 1, lease_owner = 'x',"
+        " lease_token = gen_random_uuid(), started_at = now() - interval '10 minutes',"
+        " lease_expires_at = now() + interval '1 hour'"
+    )
+
+    async def look(op: Operator) -> tuple[set[str], set[str]]:
+        running = (await watch.picture(op)).running
+        stories = {name: await story(op, UUID(job_id)) for name, job_id in jobs.items()}
+        shown = {
+            name for name, told in stories.items() if "overdue" in {each.reason for each in told.reasons}
+        }
+        return {each.type for each in running if each.overdue}, shown
+
+    assert await as_operator(db, look, "bpc_reader", **factors) == (late, late)

@@ -58,6 +58,10 @@ class Refused(Payload, frozen=True):
     seconds: float = 0.0
 
 
+class Call(Payload, frozen=True):
+    port: int
+
+
 class Follow(Payload, frozen=True):
     depth: int
 
@@ -90,7 +94,8 @@ async def effect(payload: Effect, ctx: Context) -> None:
     await ctx.complete(write, result={"pid": os.getpid()})
 
 
-async def read(_: Nothing, ctx: Context) -> object:
+async def read(payload: Sleep, ctx: Context) -> object:
+    await asyncio.sleep(payload.seconds)
     async with ctx.reading() as reading:
         rows = await reading.execute("SELECT count(*) AS n FROM test_effects")
     return {"rows": rows[0]["n"]}
@@ -118,6 +123,20 @@ async def fail(payload: Fail, ctx: Context) -> object:
             raise Snooze(payload.seconds, payload.code, "not now")
         case _:
             raise Retryable(payload.code, "might work later")
+
+
+async def call(payload: Call, ctx: Context) -> object:
+    """Calls a receiver on this machine, behind the breaker of its host."""
+    with ctx.breaker("127.0.0.1", code="WEBHOOK_FAILED"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", payload.port)
+        writer.write(b"GET / HTTP/1.0\r\n\r\n")
+        answer = int((await reader.readline()).split()[1])
+        writer.close()
+        if answer == 410:
+            raise Permanent("WEBHOOK_GONE", "it answered 410")
+        if answer != 200:
+            raise Retryable("WEBHOOK_FAILED", f"it answered {answer}")
+    return {"answer": answer}
 
 
 async def follow(payload: Follow, ctx: Context) -> None:
@@ -168,13 +187,14 @@ async def stubborn(payload: Sleep, _: Context) -> object:
 
 ANY = HandlerSpec(job_type="TEST_ANY", payload=Anything, handle=anything)
 BLOCK = HandlerSpec(job_type="TEST_BLOCK", payload=Block, handle=block)
+CALL = HandlerSpec(job_type="TEST_CALL", payload=Call, handle=call)
 EFFECT = HandlerSpec(job_type="TEST_EFFECT", payload=Effect, handle=effect)
 FAIL = HandlerSpec(job_type="TEST_FAIL", payload=Fail, handle=fail)
 FOLLOW = HandlerSpec(job_type="TEST_FOLLOW", payload=Follow, handle=follow)
 KILL = HandlerSpec(job_type="TEST_KILL", payload=Nothing, handle=kill)
 LATE = HandlerSpec(job_type="TEST_LATE", payload=Sleep, handle=late)
 NOOP = HandlerSpec(job_type="TEST_NOOP", payload=Nothing, handle=noop)
-READ = HandlerSpec(job_type="TEST_READ", payload=Nothing, handle=read)
+READ = HandlerSpec(job_type="TEST_READ", payload=Sleep, handle=read)
 REFUSED = HandlerSpec(job_type="TEST_REFUSED", payload=Refused, handle=refused)
 SLEEP = HandlerSpec(job_type="TEST_SLEEP", payload=Sleep, handle=sleep)
 STUBBORN = HandlerSpec(job_type="TEST_STUBBORN", payload=Sleep, handle=stubborn, timeout_seconds=2)

@@ -1,0 +1,73 @@
+"""Schedules in real workers: one job per tick, whoever comes first and whoever dies."""
+
+import json
+import signal
+
+from tests.support.database import Database
+from tests.support.worker import Worker, until, worker
+
+MINUTELY = {"BPC_SCHEDULES": json.dumps({"often": {"cron": "* * * * *", "type": "TEST_NOOP"}})}
+LAST_TICK = (
+    "INSERT INTO schedule_ticks (name, tick)"
+    " VALUES ('often', date_trunc('minute', now()) - interval '5 minutes')"
+)
+BLOCKED = "SELECT FROM pg_locks WHERE NOT granted"
+
+
+def keys(db: Database) -> list[str]:
+    rows = db.run("SELECT idempotency_key FROM jobs ORDER BY idempotency_key")
+    return [str(row["idempotency_key"]) for row in rows]
+
+
+def ticks(*workers: Worker) -> list[object]:
+    """The jobs that the workers say they have queued."""
+    return [line["job_id"] for each in workers for line in each.lines if line.get("msg") == "schedule_ticked"]
+
+
+def test_killed_between_the_job_and_the_note_of_its_tick(db: Database) -> None:
+    """Both have queued, or seen queued, the job of a tick and are about to note it when one of them dies."""
+    db.tenant()
+    db.run(LAST_TICK)
+    url = db.url_as("bpc_worker")
+    with worker(url, **MINUTELY) as first, worker(url, **MINUTELY) as second:
+        with db.connect() as other, other.transaction():
+            other.execute("SELECT FROM schedule_ticks FOR UPDATE")
+            until(lambda: len(db.run(BLOCKED)) == 2, within=20, what="both at the note")
+            assert len(ticks(first, second)) == 1
+            first.send(signal.SIGKILL)
+            first.wait(10)
+        until(
+            lambda: db.run("SELECT FROM schedule_ticks WHERE tick > now() - interval '2 minutes'"), within=20
+        )
+        with worker(url, **MINUTELY) as third:
+            third.wait_ready()
+            until(lambda: not db.run("SELECT FROM jobs WHERE status <> 'SUCCEEDED'"), within=20)
+            assert third.stop() == 0
+        assert second.stop() == 0
+    found = keys(db)
+    assert len(found) == len(set(found))
+    # Of the five ticks that were missed only the last one got its job; a minute may have passed meanwhile.
+    assert 1 <= len(found) <= 3
+    assert len(db.run("SELECT FROM jobs WHERE attempts = 1")) == len(found)
+    db.check_history()
+
+
+def test_whoever_looks_again_adds_nothing(db: Database) -> None:
+    """The note of the tick is lost, as if everybody had died before it: the key of the job still tells."""
+    db.tenant()
+    db.tenant("other")
+    db.run(LAST_TICK)
+    url = db.url_as("bpc_worker")
+    for _ in range(2):
+        with worker(url, **MINUTELY) as running:
+            until(
+                lambda: db.run("SELECT FROM schedule_ticks WHERE tick > now() - interval '2 minutes'"),
+                within=20,
+            )
+            assert running.stop() == 0
+        db.run("DELETE FROM schedule_ticks")
+        db.run(LAST_TICK)
+    found = db.run("SELECT tenant_id, idempotency_key FROM jobs")
+    assert len(found) == len({tuple(row.values()) for row in found})
+    assert len({row["tenant_id"] for row in found}) == 2
+    assert len(found) in {2, 4}, "one for each tenant, or two if the minute was over in between"
