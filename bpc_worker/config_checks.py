@@ -151,6 +151,20 @@ def _check_webhooks(draft: Draft) -> None:
         draft.problems.append(
             f"{draft.whence(name)}: webhooks go to public addresses only, and env is prod; remove it"
         )
+    _check_ca_file(draft)
+
+
+def _check_ca_file(draft: Draft) -> None:
+    name = "webhook.ca_file"
+    if name in draft.failed or not draft.has(name):
+        return
+    import ssl
+
+    try:
+        ssl.create_default_context(cafile=str(draft.values[name]))
+    except OSError as error:  # ssl.SSLError is one
+        why = "no certificates in PEM" if isinstance(error, ssl.SSLError) else error.strerror
+        draft.problems.append(f"{draft.whence(name)}: {draft.values[name]} cannot be used: {why}")
 
 
 def _check_build_id(draft: Draft) -> None:

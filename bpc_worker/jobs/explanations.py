@@ -152,8 +152,8 @@ EXPLANATIONS: dict[Code, Explanation] = {
         do=("`bpc-worker audit verify`; compare compiler_build_id; do not sign until it is understood",),
     ),
     Code.WEBHOOK_FAILED: _retryable(
-        "The receiver of a webhook answered with an error, or not in HTTP.",
-        "a bug or an outage at the receiver, a wrong path",
+        "The receiver of a webhook answered with an error, or not in HTTP, or could not be reached.",
+        "a bug or an outage at the receiver, a wrong path, a name without an address, an expired certificate",
         do=("nothing at first: it is tried again; then ask the receiver, with the delivery's id",),
     ),
     Code.WEBHOOK_TIMEOUT: _retryable(
@@ -163,8 +163,12 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     Code.WEBHOOK_BLOCKED: _permanent(
         "The address of a webhook is not one that may be called.",
-        "it leads to a private or local address, or is plain http in production",
-        do=("correct the endpoint's address",),
+        "it leads to an address that is not public, or to a port that `webhook.ports` does not name; "
+        "it is plain http in production, or has a user name in it",
+        do=(
+            "correct the endpoint's address; the message says what is wrong with it",
+            "a receiver in your own network, in development: BPC_WEBHOOK_ALLOW_CIDRS, BPC_WEBHOOK_PORTS",
+        ),
     ),
     Code.WEBHOOK_GONE: _permanent(
         "The receiver said that the endpoint is gone for good (410).",

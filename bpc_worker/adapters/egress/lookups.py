@@ -16,7 +16,7 @@ from bpc_worker.core.public_address import Address
 from bpc_worker.handler_api import Code, Retryable
 
 Resolve = Callable[[str], tuple[Address, ...]]
-_Found = tuple[Address, ...] | OSError
+_Found = tuple[Address, ...] | None
 
 
 def ask_the_system(host: str) -> tuple[Address, ...]:
@@ -42,7 +42,7 @@ class Lookups:
                 found = await asyncio.shield(lookup)
         except TimeoutError as error:
             raise Retryable(Code.WEBHOOK_TIMEOUT, f"{host}: no address within {self._seconds:g} s") from error
-        if isinstance(found, OSError) or not found:
+        if not found:
             raise Retryable(Code.WEBHOOK_FAILED, f"{host}: the name has no address")
         return found
 
@@ -51,19 +51,20 @@ class Lookups:
             raise Retryable(Code.WEBHOOK_TIMEOUT, "too many names are waiting for their name servers")
         loop = asyncio.get_running_loop()
         lookup: asyncio.Future[_Found] = loop.create_future()
-        self._under_way[host] = lookup
 
         def tell(found: _Found) -> None:
             del self._under_way[host]
             lookup.set_result(found)
 
         def look_up() -> None:
+            found: _Found = None
             try:
-                found: _Found = self._resolve(host)
-            except (OSError, ValueError) as error:  # ValueError: what came is no address
-                found = OSError(str(error))
-            with suppress(RuntimeError):  # the loop is closed: the process is leaving
-                loop.call_soon_threadsafe(tell, found)
+                with suppress(OSError, ValueError):  # ValueError: what came is no address
+                    found = self._resolve(host)
+            finally:
+                with suppress(RuntimeError):  # the loop is closed: the process is leaving
+                    loop.call_soon_threadsafe(tell, found)
 
         threading.Thread(target=look_up, name="lookup", daemon=True).start()
+        self._under_way[host] = lookup
         return lookup

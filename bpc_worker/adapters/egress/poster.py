@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 import aiohttp
@@ -20,6 +20,7 @@ DEADLINE_SECONDS = 30.0
 MOST_BODY = 64 * 1024
 _MOST_HEADERS = 100
 _LONGEST_LINE = 8 * 1024
+_MOST_HEAD = 16 * 1024  # of the headers that are kept, all together
 _MOST_BYTES = 1024 * 1024  # of all that comes in: handshake, heads, and a body as it is wrapped
 _MOST_PLACES = 8  # addresses that are tried; all of them are checked
 
@@ -94,6 +95,10 @@ class Poster:
                     target.url, data=body, headers=given, allow_redirects=False
                 ) as response:
                     return await _kept(response)
+        except aiohttp.ClientError as error:
+            if sockets.overrun:
+                raise TooMuchError from error
+            raise
         finally:
             sockets.break_off()
 
@@ -142,10 +147,20 @@ async def _kept(response: aiohttp.ClientResponse) -> Answer:
     response.close()
     return Answer(
         status=response.status,
-        headers=tuple((_text(name), _text(value)) for name, value in response.raw_headers),
+        headers=tuple(_fitting(response.raw_headers)),
         body=bytes(body[:MOST_BODY]),
         truncated=len(body) > MOST_BODY,
     )
+
+
+def _fitting(raw: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
+    """In their order, as long as there is room."""
+    room = _MOST_HEAD
+    for name, value in raw:
+        room -= len(name) + len(value)
+        if room < 0:
+            return
+        yield _text(name), _text(value)
 
 
 def _text(raw: bytes) -> str:
@@ -164,7 +179,7 @@ def _words(error: BaseException) -> str:
         case aiohttp.ClientResponseError():
             return "the answer is not HTTP, or its head is too large"
         case TooMuchError():
-            return "the answer's head is too large"
+            return "more came than an answer needs, and it was not at its end"
         case _:
             return f"the connection broke ({type(error).__name__})"
 

@@ -52,6 +52,11 @@ class Sockets:
         self._most_bytes = most_bytes
         self._made: list[GuardedSocket] = []
 
+    @property
+    def overrun(self) -> bool:
+        """Whether one of them had to stop reading."""
+        return any(each.left < 0 for each in self._made)
+
     def make(self, info: tuple[Any, ...]) -> GuardedSocket:
         """As aiohttp asks for it, with an entry of getaddrinfo."""
         family, kind, protocol, _, place = info

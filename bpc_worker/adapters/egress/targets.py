@@ -71,9 +71,11 @@ def _parsed(text: str) -> URL:
     if "@" in authority[1]:
         raise blocked("a URL with a user name or a password is not called")
     try:
-        return URL(text).with_fragment(None)
+        url = URL(text).with_fragment(None)
+        _ = url.host  # decoded when it is asked for, and that can fail
     except ValueError as error:
         raise blocked("this is no URL") from error
+    return url
 
 
 def _literal(host: str) -> Address | None:
@@ -81,11 +83,8 @@ def _literal(host: str) -> Address | None:
 
     None: it is a name. What looks like a number without being one is neither.
     """
-    try:
-        if ":" in host:
-            return IPv6Address(host)
-    except AddressValueError as error:
-        raise blocked("the host is no IPv6 address") from error
+    if ":" in host:
+        return _literal_v6(host)
     bare = host.removesuffix(".")
     if _NUMBER.fullmatch(bare.rpartition(".")[2]):
         try:
@@ -95,3 +94,12 @@ def _literal(host: str) -> Address | None:
     if not _NAME.fullmatch(bare):
         raise blocked("the host is no name that can be looked up")
     return None
+
+
+def _literal_v6(host: str) -> IPv6Address:
+    if "%" in host:
+        raise blocked("an address bound to a network interface is not called")
+    try:
+        return IPv6Address(host)
+    except AddressValueError as error:
+        raise blocked("the host is no IPv6 address") from error
