@@ -49,13 +49,13 @@ def build(leaf_hashes: Iterable[bytes]) -> MerkleTree:
 
 def inclusion_path(tree: MerkleTree, index: int) -> list[bytes]:
     """The neighbours on the way from leaf `index` to the root (RFC 9162, 2.1.3.1)."""
-    _check_index(index, tree.size)
+    check_index(index, tree.size)
     return _neighbours(tree, 0, index)
 
 
 def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> None:
     """Leaf hash `leaf` is number `index` in the tree of `size` leaves with this root (2.1.3.2)."""
-    _check_index(index, size)
+    check_index(index, size)
     _check_hashes((leaf, *path, root))
     sides = list(_sides(index, size))
     _check_length(path, len(sides))
@@ -67,10 +67,10 @@ def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], 
 
 def consistency_proof(tree: MerkleTree, old_size: int) -> list[bytes]:
     """What shows that the tree's first `old_size` leaves are still the same (RFC 9162, 2.1.4.1)."""
-    _check_old_size(old_size, tree.size)
+    check_old_size(old_size, tree.size)
     if old_size == tree.size:
         return []
-    level, index, _ = _last_whole_node(old_size, tree.size)
+    level, index, _ = last_whole_node(old_size, tree.size)
     first = [tree.levels[level][index]] if index else []  # a whole old tree is its own first node
     return first + _neighbours(tree, level, index)
 
@@ -79,13 +79,13 @@ def verify_consistency(
     old_size: int, new_size: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]
 ) -> None:
     """The tree with `new_root` begins with all leaves of the tree with `old_root` (RFC 9162, 2.1.4.2)."""
-    _check_old_size(old_size, new_size)
+    check_old_size(old_size, new_size)
     _check_hashes((old_root, new_root, *proof))
     if old_size == new_size:
         _check_length(proof, 0)
         _check_root("root", old_root, new_root)
         return
-    _, index, size = _last_whole_node(old_size, new_size)
+    _, index, size = last_whole_node(old_size, new_size)
     nodes = list(proof) if index else [old_root, *proof]
     sides = list(_sides(index, size))
     _check_length(proof, len(sides) + bool(index))
@@ -122,7 +122,7 @@ def _neighbours(tree: MerkleTree, level: int, index: int) -> list[bytes]:
     return found
 
 
-def _last_whole_node(old_size: int, new_size: int) -> tuple[int, int, int]:
+def last_whole_node(old_size: int, new_size: int) -> tuple[int, int, int]:
     """Level, index and width of the level of the biggest full subtree that ends where the old tree ends."""
     level, index, width = 0, old_size - 1, new_size
     while index % 2:
@@ -130,12 +130,12 @@ def _last_whole_node(old_size: int, new_size: int) -> tuple[int, int, int]:
     return level, index, width
 
 
-def _check_index(index: int, size: int) -> None:
+def check_index(index: int, size: int) -> None:
     if not 0 <= index < size:
         raise MerkleError(f"leaf index: expected 0 to {size - 1}, found {index}")
 
 
-def _check_old_size(old_size: int, new_size: int) -> None:
+def check_old_size(old_size: int, new_size: int) -> None:
     if not 0 < old_size <= new_size:
         raise MerkleError(f"old size: expected 1 to {new_size}, found {old_size}")
 

@@ -116,6 +116,8 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
     )
     chain = uuid4()
     add("events", "event_id", **an_event(chain))
+    with db.connect() as connection, connection.transaction():
+        connection.execute("SELECT set_config('bpc.tenant_id', %s, true), bpc_number_events()", [tenant_id])
     return Domain(
         tenant_id,
         document_id,

@@ -150,13 +150,17 @@ def _of_settle(old: Row, new: Row, completed: set[object]) -> list[str]:
 
 
 def left_behind(by_job: Mapping[str, list[Change]]) -> list[str]:
-    """Jobs that did not come to an end."""
+    """Jobs that did not come to an end; what a death left to be told may wait for the next worker."""
     last = {job_id: changes[-1].new for job_id, changes in by_job.items()}
     return [
         f"job {job_id} was left {row['status']}"
         for job_id, row in last.items()
-        if row is not None and row["status"] not in ENDED
+        if row is not None and row["status"] not in ENDED and not _waits_to_be_told(row)
     ]
+
+
+def _waits_to_be_told(row: Row) -> bool:
+    return row["status"] == "QUEUED" and row.get("type") == "RECORD_DEAD_LETTER"
 
 
 def _count(row: Row, name: str) -> int:
