@@ -25,6 +25,7 @@ IDS = {
     "COMPILE_PASSPORT": ("passport_id", "snapshot_id", "rule_package_version_id", "build_id"),
     "SIGN_PASSPORT": ("passport_version_id", "build_id"),
     "GENERATE_QR": ("passport_version_id", "build_id"),
+    "RECORD_DEAD_LETTER": ("job_id",),
 }
 CASES = [(job_type, name) for job_type, names in IDS.items() for name in names]
 
@@ -99,7 +100,12 @@ def _ids(db: Database, tenant_id: str) -> dict[str, str]:
         " WHERE b.tenant_id = %s GROUP BY b.build_id",
         [tenant_id],
     )
-    return {name: str(value) for name, value in row.items()}
+    dead = db.one(
+        "INSERT INTO jobs (tenant_id, type, status, attempts, finished_at)"
+        " VALUES (%s, 'TEST_NOOP', 'DEAD_LETTER', 5, now()) RETURNING job_id",
+        [tenant_id],
+    )
+    return {name: str(value) for name, value in (row | dead).items()}
 
 
 def test_every_id_of_every_payload_is_tried() -> None:
