@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from bpc_worker import secrecy
 from bpc_worker.frames import ChildAnswer, ChildCall, ChildFailure, frame, read_frame
 from bpc_worker.handler_api import ChildTask, Code, JobError
 from bpc_worker.jobs.places import type_and_place
@@ -26,12 +27,13 @@ _STATM = Path("/proc/self/statm")
 def main() -> None:
     parent, memory_mb, cpu_seconds = (int(word) for word in sys.argv[1:4])
     _die_with(parent)
+    group = _own_session()  # before nobody may look at this process, its own user neither
     _limit(memory_mb)
     os.nice(_NICENESS)
     calls = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # a print() in a task must not get between the answers
-    serve(calls, answers, cpu_seconds)
+    serve(calls, answers, cpu_seconds, group)
 
 
 def _die_with(parent: int) -> None:
@@ -42,18 +44,28 @@ def _die_with(parent: int) -> None:
 
 
 def _limit(memory_mb: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold customers' documents
+    secrecy.close_memory()  # a core would hold customers' documents
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb * _MEGABYTE,) * 2)
 
 
-def _session_gives_way() -> bool:
+def _own_session() -> int | None:
+    """A descriptor of what says how nice the session is; None where there is no such thing."""
+    try:
+        return os.open(_AUTOGROUP, os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+def _session_gives_way(group: int | None) -> bool:
     """Whether there is nothing left to do about it.
 
     Where the system shares the cores out among sessions first, niceness counts only inside ours: the session
     itself has to be nice. Without privileges one session in a tenth of a second may say so; ask again later.
     """
+    if group is None:
+        return True
     try:
-        _AUTOGROUP.write_text(str(os.nice(0)))
+        os.write(group, str(os.nice(0)).encode())
     except BlockingIOError:
         return False
     except OSError:  # no such thing here, or not ours to write
@@ -76,12 +88,12 @@ def _limit_cpu(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, resource.RLIM_INFINITY))
 
 
-def serve(calls: BinaryIO, answers: BinaryIO, cpu_seconds: int) -> None:
+def serve(calls: BinaryIO, answers: BinaryIO, cpu_seconds: int, group: int | None = None) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     grown = (_size() + limit) // 2  # halfway: no call is to fail for what earlier ones left behind
     gives_way = False
     while (body := read_frame(calls)) is not None:
-        gives_way = gives_way or _session_gives_way()
+        gives_way = gives_way or _session_gives_way(group)
         _limit_cpu(cpu_seconds)
         said = answer(body)
         answers.write(frame(msgspec.structs.replace(said, last=_size() > grown)))

@@ -16,6 +16,7 @@ from bpc_worker.cli_parts import (
     fail,
     finished,
     installed_handlers,
+    keep_secrets,
     migrate_now,
     settings_from,
 )
@@ -69,6 +70,7 @@ def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empt
     from bpc_worker import app
     from bpc_worker.engine import SchemaRefusedError
 
+    keep_secrets()
     handlers = installed_handlers()
     inbox = settings.producer.scan_dir if role in {"producer", "all"} else None
     if role == "producer" and inbox is None:

@@ -77,6 +77,15 @@ def settings_from(config_path: str | None, **flags: object) -> "Settings":
     return settings
 
 
+def keep_secrets() -> None:
+    """In a process that lives long and runs other people's handlers; the settings have been read."""
+    from bpc_worker import secrecy
+    from bpc_worker.config_keys import KEYS
+
+    secrecy.leave_no_core()
+    secrecy.forget(name for key in KEYS if key.secret for name in key.variables)
+
+
 @contextmanager
 def database_url(settings: "Settings") -> Iterator[str]:
     """The configured database, or the embedded one, migrated, for as long as the block lasts."""

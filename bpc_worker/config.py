@@ -114,7 +114,10 @@ class Log:
 @dataclass(frozen=True, slots=True)
 class Signing:
     private_key: bytes | None = field(repr=False)
+    command: Command | None = field(repr=False)  # asked instead, where the key is elsewhere
+    public_key: str | None  # of that key, in base64
     key_id: str | None
+    former_keys: Mapping[str, bytes] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +229,8 @@ def _shown(value: object) -> str:
             return f"{value:.15g}"
         case bytes():
             return "***"
+        case Command():
+            return value.argv[0]
         case dict():  # of commands and schedules only the names: what is in them may be secret
             return ", ".join(_entry(name, each) for name, each in value.items())
         case tuple():

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from urllib.parse import quote
 
+from bpc_worker.config_key_checks import check_keys
 from bpc_worker.config_keys import DATABASE_PARTS
 from bpc_worker.config_layers import Draft
 from bpc_worker.core.build_id import COMPILER_BUILD_ID
@@ -18,7 +19,7 @@ def settle(draft: Draft) -> None:
     _check_lease(draft)
     _check_depth(draft)
     _check_tracing(draft)
-    _check_keys(draft)
+    check_keys(draft)
     _check_webhooks(draft)
     _check_build_id(draft)
 
@@ -115,33 +116,6 @@ def _can_trace() -> bool:
         return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
     except ModuleNotFoundError:  # not even its parent
         return False
-
-
-def _check_keys(draft: Draft) -> None:
-    """A key and its name go together; production has none that everybody knows."""
-    seed, name = "signing.private_key", "signing.key_id"
-    if not draft.failed & {seed, name} and draft.has(seed) != draft.has(name):
-        have, lacks = (seed, name) if draft.has(seed) else (name, seed)
-        draft.problems.append(
-            f"{draft.whence(have)}: also needs {lacks}; `bpc-worker keys generate` tells both"
-        )
-    if draft.values["env"] == "prod":
-        _refuse_development_keys(draft)
-
-
-def _refuse_development_keys(draft: Draft) -> None:
-    from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
-
-    known = {
-        "signing.private_key": DEVELOPMENT_SEED,
-        "signing.key_id": DEVELOPMENT_KEY_ID,
-        "disclosure.key": DEVELOPMENT_DISCLOSURE_KEY,
-    }
-    draft.problems += [
-        f"{draft.whence(name)}: the development key is known to everybody, and env is prod; choose another"
-        for name, value in known.items()
-        if draft.values[name] == value
-    ]
 
 
 def _check_webhooks(draft: Draft) -> None:

@@ -18,6 +18,7 @@ from bpc_worker.config_kinds import (
     patterns,
     ports,
     priority,
+    public_key,
     secret_bytes,
     switch,
     tables,
@@ -25,7 +26,7 @@ from bpc_worker.config_kinds import (
     url,
     whole,
 )
-from bpc_worker.config_maps import OTHERS, by_type, commands, rates, schedules
+from bpc_worker.config_maps import OTHERS, by_type, command, commands, rates, schedules, seeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,21 @@ KEYS = (
         secret=True,
     ),
     _key("signing.key_id", text(200), None, "name of that key in the registry"),
+    _key(
+        "signing.command",
+        command,
+        None,
+        "a program that signs, where the private key is in an HSM or KMS; see docs/keys.md",
+        secret=True,
+    ),
+    _key("signing.public_key", public_key, None, "public half of the key that signing.command signs with"),
+    _key(
+        "signing.former_keys",
+        seeds,
+        {},
+        "key ids and seeds that only sign what names them: what was compiled before a rotation",
+        secret=True,
+    ),
     _key(
         "disclosure.key",
         secret_bytes(32, 1024),

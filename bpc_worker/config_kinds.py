@@ -1,7 +1,7 @@
 """What a setting may be: in words, as a function that parses it, and as JSON Schema for editors."""
 
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_network
@@ -11,6 +11,7 @@ from bpc_worker.jobs.model import Priority
 Parse = Callable[[object], object]
 Schema = Mapping[str, object]
 
+_HEX_KEY = re.compile(r"[0-9a-fA-F]{64}")
 _LIST = {"type": "array", "items": {"type": "string"}}
 
 
@@ -156,6 +157,18 @@ def secret_bytes(least: int, most: int) -> Kind:
 
     length = f"exactly {least}" if least == most else f"{least} to {most}"
     return Kind(f"{length} bytes in base64", parse, {"type": "string", "contentEncoding": "base64"})
+
+
+def _public_key(value: object) -> str:
+    """In base64, however it was written."""
+    written = str(value).strip()
+    found = bytes.fromhex(written) if _HEX_KEY.fullmatch(written) else b64decode(written, validate=True)
+    if len(found) != 32:  # noqa: PLR2004 - that is what an Ed25519 key has
+        raise NotAllowedError(f"it has {len(found)} bytes")
+    return b64encode(found).decode("ascii")
+
+
+public_key = Kind("exactly 32 bytes in base64 or hex", _public_key, {"type": "string"})
 
 
 def _folders(value: object) -> tuple[str, ...]:

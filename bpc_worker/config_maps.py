@@ -9,12 +9,13 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from bpc_worker.commands import Command
-from bpc_worker.config_kinds import Kind, NotAllowedError
+from bpc_worker.config_kinds import Kind, NotAllowedError, secret_bytes
 from bpc_worker.cron import Cron, CronError
 
 T = TypeVar("T")
 
 OTHERS = "*"  # in a mapping by type: every type that is not named
+_SEED = secret_bytes(32, 32)
 _JOB_TYPE = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*$")]
@@ -99,6 +100,20 @@ def _command(name: object, entry: object) -> Command:
     return Command(**msgspec.structs.asdict(parsed))
 
 
+def _one_command(value: object) -> Command:
+    return _command("command", json.loads(value) if isinstance(value, str) else value)
+
+
+def _seed(name: object, value: object) -> object:
+    if not isinstance(name, str) or not 0 < len(name) <= 200:  # noqa: PLR2004
+        raise NotAllowedError("a key id has 1 to 200 characters")
+    try:
+        return _SEED.parse(value)
+    except ValueError as error:  # whose words must not show what was given
+        detail = f" ({error})" if isinstance(error, NotAllowedError) else ""
+        raise NotAllowedError(f"not {_SEED.allowed}{detail}") from None
+
+
 def _rate(name: object, entry: object) -> Rate:
     if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():  # noqa: PLR2004
         raise NotAllowedError("the name of a bucket has 1 to 200 printable characters")
@@ -145,26 +160,38 @@ def by_type(kind: Kind, others: float) -> Kind:
 
 
 def _objects(**properties: str) -> Mapping[str, object]:
-    """A mapping of names to objects with these properties and types; one with a ! is needed."""
+    """A mapping of names to objects with these properties."""
+    return {"type": "object", "additionalProperties": _object(**properties)}
+
+
+def _object(**properties: str) -> Mapping[str, object]:
+    """An object with these properties and types; one with a ! is needed."""
     shape = {name: {"type": kind.rstrip("!")} for name, kind in properties.items()}
     needed = [name for name, kind in properties.items() if kind.endswith("!")]
-    entry = {"type": "object", "properties": shape, "required": needed, "additionalProperties": False}
-    return {"type": "object", "additionalProperties": entry}
+    return {"type": "object", "properties": shape, "required": needed, "additionalProperties": False}
 
 
+_COMMAND_WORDS = (
+    "{argv: [/absolute/path, …], timeout_seconds: 60, memory_mb: null, cpu_seconds: null, env: {}, cwd: null}"
+)
+_COMMAND = _object(
+    argv="array!",
+    timeout_seconds="number",
+    memory_mb="integer",
+    cpu_seconds="integer",
+    env="object",
+    cwd="string",
+)
 commands = Kind(
-    "a mapping (JSON in the environment) of names to "
-    "{argv: [/absolute/path, …], timeout_seconds: 60, memory_mb: null, cpu_seconds: null, "
-    "env: {}, cwd: null}",
+    f"a mapping (JSON in the environment) of names to {_COMMAND_WORDS}",
     lambda value: _mapping(value, _command),
-    _objects(
-        argv="array!",
-        timeout_seconds="number",
-        memory_mb="integer",
-        cpu_seconds="integer",
-        env="object",
-        cwd="string",
-    ),
+    {"type": "object", "additionalProperties": _COMMAND},
+)
+command = Kind(f"(JSON in the environment) {_COMMAND_WORDS}", _one_command, _COMMAND)
+seeds = Kind(
+    f"a mapping (JSON in the environment) of key ids to {_SEED.allowed}",
+    lambda value: _mapping(value, _seed),
+    {"type": "object", "additionalProperties": _SEED.schema},
 )
 rates = Kind(
     "a mapping (JSON in the environment) of job types, or other buckets, to {per_second: 5, burst: 10}",
@@ -174,7 +201,7 @@ rates = Kind(
         "additionalProperties": {
             "anyOf": [
                 {"type": "number"},
-                _objects(per_second="number!", burst="number")["additionalProperties"],
+                _object(per_second="number!", burst="number"),
             ]
         },
     },

@@ -9,7 +9,6 @@ from uuid import UUID
 from bpc_worker.attempt import clean, encode_result, info, spec_hash_of, storable_json
 from bpc_worker.breaker import Breakers
 from bpc_worker.commands import Command
-from bpc_worker.core.signing import Signer
 from bpc_worker.handler_api import (
     Answer,
     AnyChildTask,
@@ -29,6 +28,7 @@ from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Settleable, Statu
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.keyring import Keyring
 from bpc_worker.lease import Holding
+from bpc_worker.signers import Signer
 from bpc_worker.tracing import NO_SPAN, JobSpan
 
 _LONGEST_STAGE = 200
@@ -114,6 +114,9 @@ class HandlerContext:
     @property
     def signer(self) -> Signer:
         return self._equipment.keyring.signer
+
+    def signer_of(self, key_id: str) -> Signer:
+        return self._equipment.keyring.signer_of(key_id)
 
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         return self._equipment.keyring.disclosure_seed(passport_version_id)

@@ -12,7 +12,6 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.commands import Command
-from bpc_worker.core.signing import Signer
 from bpc_worker.jobs.errors import (
     Code,
     JobError,
@@ -23,6 +22,7 @@ from bpc_worker.jobs.errors import (
     Unavailable,
 )
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
+from bpc_worker.signers import Signer
 
 __all__ = [
     "Answer",
@@ -45,6 +45,7 @@ __all__ = [
     "Reading",
     "Retryable",
     "Row",
+    "Signer",
     "Snooze",
     "Tally",
     "TenantId",
@@ -162,7 +163,10 @@ class Context(Protocol):
 
     @property
     def signer(self) -> Signer:
-        """Who signs passports here; SIGNING_KEY_MISSING when nobody does. Never goes into a child."""
+        """Who signs new passports here; SIGNING_KEY_MISSING when nobody does. Never goes into a child."""
+
+    def signer_of(self, key_id: str) -> Signer:
+        """Who has that key here, be it a former one; when nobody has, the signer of new passports."""
 
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         """What the salts of a version are made from; the same on every worker of the installation."""

@@ -1,12 +1,13 @@
 """The secrets of an installation that handlers work with, held so that none of them can be printed."""
 
+from collections.abc import Iterable
 from typing import Never
 from uuid import UUID
 
 from bpc_worker.core.disclosure import disclosure_seed
 from bpc_worker.core.hashing import sha256
-from bpc_worker.core.signing import Ed25519Signer, Signer
 from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.signers import LocalSigner, Signer
 
 DEVELOPMENT_KEY_ID = "development"
 
@@ -16,13 +17,19 @@ DEVELOPMENT_DISCLOSURE_KEY = sha256(b"bpc-worker: the development disclosure key
 
 
 class Keyring:
-    """Who signs, and what the salts of withheld fields are made from; either may be missing."""
+    """Who signs, and what the salts of withheld fields are made from; either may be missing.
 
-    __slots__ = ("_disclosure_key", "_signer")
+    New receipts name the key of `signer`. Those of `former` only end what was compiled before a rotation.
+    """
 
-    def __init__(self, signer: Signer | None, disclosure_key: bytes | None) -> None:
+    __slots__ = ("_disclosure_key", "_former", "_signer")
+
+    def __init__(
+        self, signer: Signer | None, disclosure_key: bytes | None, former: Iterable[Signer] = ()
+    ) -> None:
         self._signer = signer
         self._disclosure_key = disclosure_key
+        self._former = {each.key_id: each for each in former}
 
     @property
     def signer(self) -> Signer:
@@ -33,6 +40,10 @@ class Keyring:
                 "BPC_SIGNING_KEY_ID (`bpc-worker keys generate` makes one), then retry the job",
             )
         return self._signer
+
+    def signer_of(self, key_id: str) -> Signer:
+        """Who has that key here; when nobody has, who signs otherwise."""
+        return self._former.get(key_id) or self.signer
 
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         if self._disclosure_key is None:
@@ -50,5 +61,5 @@ class Keyring:
         raise TypeError("a keyring holds secrets: it is neither pickled nor copied")
 
 
-def development_signer() -> Ed25519Signer:
-    return Ed25519Signer(DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED)
+def development_signer() -> LocalSigner:
+    return LocalSigner(DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED)

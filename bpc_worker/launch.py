@@ -25,6 +25,7 @@ CANNOT_START = 127
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _MEGABYTE = 1024 * 1024
+_NO_CORE = 1  # bytes: too little for a file, and the one limit that also keeps a core from a program
 _WATCHED = (signal.SIGTERM, signal.SIGCHLD)
 
 
@@ -50,7 +51,7 @@ def _become(program: list[str], told: dict[str, object], watcher: int) -> NoRetu
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself
             signal.signal(ignored, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
-        _limit(resource.RLIMIT_CORE, 0)
+        _limit(resource.RLIMIT_CORE, _NO_CORE)
         if isinstance(memory := told["memory_mb"], int):
             _limit(resource.RLIMIT_AS, memory * _MEGABYTE)
         if isinstance(seconds := told["cpu_seconds"], int):
@@ -100,7 +101,7 @@ def _end_as(status: int | None) -> NoReturn:
         os._exit(1)
     if os.WIFSIGNALED(status):  # so that the worker sees the same
         which = os.WTERMSIG(status)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _limit(resource.RLIMIT_CORE, _NO_CORE)
         if which not in {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(which, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {which})

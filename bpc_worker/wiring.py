@@ -1,10 +1,12 @@
 """What the settings mean to the parts: addresses, limits and keys, in the words of each."""
 
+from base64 import b64decode
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
 
 from bpc_worker.adapters.amqp import Broker
+from bpc_worker.adapters.command_signer import CommandSigner
 from bpc_worker.adapters.egress.poster import Poster
 from bpc_worker.adapters.egress.targets import EgressRules
 from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
@@ -13,12 +15,12 @@ from bpc_worker.adapters.postgres.type_limits import TypeLimit, TypeLimits
 from bpc_worker.breaker import BreakerRules
 from bpc_worker.config import Settings
 from bpc_worker.config_maps import OTHERS
-from bpc_worker.core.signing import Ed25519Signer
 from bpc_worker.handler_api import Policy
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.registry import Registry
 from bpc_worker.sampler import SampleRules
+from bpc_worker.signers import LocalSigner, Signer
 from bpc_worker.throttle import Throttle
 
 
@@ -130,14 +132,18 @@ def poster(settings: Settings) -> Poster:
 
 def keyring(settings: Settings) -> Keyring:
     """The configured keys; in development, for those that are not, keys that everybody knows."""
-    seed, key_id = settings.signing.private_key, settings.signing.key_id
-    disclosure_key = settings.disclosure.key
-    if seed is not None and key_id is not None:
-        return Keyring(Ed25519Signer(key_id, seed), disclosure_key or _development_disclosure_key(settings))
-    if settings.env == "prod":
-        return Keyring(None, disclosure_key)
-    return Keyring(development_signer(), disclosure_key or _development_disclosure_key(settings))
+    signer, disclosure_key = _signer(settings), settings.disclosure.key
+    if settings.env != "prod":
+        signer = signer or development_signer()
+        disclosure_key = disclosure_key or DEVELOPMENT_DISCLOSURE_KEY
+    former = [LocalSigner(key_id, seed) for key_id, seed in settings.signing.former_keys.items()]
+    return Keyring(signer, disclosure_key, former)
 
 
-def _development_disclosure_key(settings: Settings) -> bytes | None:
-    return None if settings.env == "prod" else DEVELOPMENT_DISCLOSURE_KEY
+def _signer(settings: Settings) -> Signer | None:
+    told = settings.signing
+    if told.key_id is None:
+        return None
+    if told.command is not None and told.public_key is not None:
+        return CommandSigner(told.key_id, b64decode(told.public_key), told.command)
+    return None if told.private_key is None else LocalSigner(told.key_id, told.private_key)

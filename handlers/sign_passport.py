@@ -1,5 +1,6 @@
 """SIGN_PASSPORT: Ed25519 over the receipt hash, with the key that the receipt names."""
 
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import msgspec
@@ -16,9 +17,21 @@ from bpc_worker.handler_api import (
     Permanent,
     Priority,
     Retryable,
+    Signer,
+    Snooze,
     Tx,
 )
 from bpc_worker.rows import all_of, one
+from bpc_worker.signers import sign_receipt_hash
+
+_NO_KEY = {
+    signing.Fault.UNKNOWN_KEY,
+    signing.Fault.OTHER_KEY,
+    signing.Fault.NOT_ACTIVE,
+    signing.Fault.REVOKED,
+}
+_RESTRICT_VIOLATION = "23001"
+_ANOTHER_TURN_SECONDS = 1.0
 
 
 class SignPassport(Payload, frozen=True):
@@ -49,39 +62,49 @@ async def handle(payload: SignPassport, ctx: Context) -> None:
     if version.status != "COMPILING":
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
         return
+    signer = ctx.signer_of(version.signing_key_id)
+    ctx.check_lease()
     try:
-        signature = _signature(version, keys, ctx.signer)
+        signature = await _signature(version, keys, signer)
     except Permanent as error:
         await builds.give_up(ctx, payload.build_id, error, lambda build: _comes_next(build, payload))
-    await ctx.complete(lambda tx: _sign(tx, payload, ctx, version, signature))
+    await _complete(ctx, lambda tx: _sign(tx, payload, ctx, version, signature, signer.public_key))
 
 
-def _signature(version: Version, keys: list[Key], signer: signing.Signer) -> bytes:
+async def _signature(version: Version, keys: list[Key], signer: Signer) -> bytes:
     try:
         registry = signing.KeyRegistry(
             {key.key_id: signing.RegisteredKey(key.public_key, signing.KeyStatus(key.status)) for key in keys}
         )
-        return signing.sign_receipt_hash(
-            signer, registry, version.receipt_hash, key_id=version.signing_key_id
-        )
+        return await sign_receipt_hash(signer, registry, version.receipt_hash, key_id=version.signing_key_id)
     except signing.SignatureError as error:
         if error.fault is signing.Fault.OTHER_KEY and signer.key_id != version.signing_key_id:
-            raise Retryable(
-                Code.SIGNING_KEY_MISSING, f"{error.message}; another worker may have it"
-            ) from error
-        missing = {signing.Fault.UNKNOWN_KEY, signing.Fault.OTHER_KEY, signing.Fault.NOT_ACTIVE}
-        code = Code.SIGNING_KEY_MISSING if error.fault in missing else Code.SIGNATURE_INVALID
+            message = f"{error.message}; another worker may have it"
+            raise Snooze(_ANOTHER_TURN_SECONDS, Code.SIGNING_KEY_MISSING, message) from error
+        code = Code.SIGNING_KEY_MISSING if error.fault in _NO_KEY else Code.SIGNATURE_INVALID
         raise Permanent(code, error.message) from error
 
 
-async def _sign(tx: Tx, payload: SignPassport, ctx: Context, version: Version, signature: bytes) -> None:
+async def _complete(ctx: Context, write: Callable[[Tx], Awaitable[None]]) -> None:
+    """A key that was revoked since it was read is found so by the next attempt, which tells the build."""
+    try:
+        await ctx.complete(write)
+    except Permanent as error:
+        if (error.detail or {}).get("sqlstate") != _RESTRICT_VIOLATION:
+            raise
+        raise Retryable(Code.SIGNING_KEY_MISSING, "the key was revoked while it signed") from error
+
+
+async def _sign(
+    tx: Tx, payload: SignPassport, ctx: Context, version: Version, signature: bytes, public_key: bytes
+) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     signed = {
         "tenant_id": ctx.job.tenant_id,
         "passport_version_id": version.passport_version_id,
         "receipt_hash": version.receipt_hash,
         "signature": signature,
-        "public_key": ctx.signer.public_key,
+        "public_key": public_key,
     }
     if await tx.query("passports/sign", signed):
         happened = Happened(

@@ -58,16 +58,14 @@ class KeyStatus(StrEnum):
     REVOKED = "REVOKED"
 
 
-class Signer(Protocol):
-    """Whoever holds a private key: this process, an HSM, a KMS."""
+class Holder(Protocol):
+    """Whoever has a private key, and so can be asked to sign."""
 
     @property
     def key_id(self) -> str: ...
 
     @property
     def public_key(self) -> bytes: ...
-
-    def sign(self, receipt_hash: bytes) -> bytes: ...
 
 
 class Ed25519Signer:
@@ -129,27 +127,28 @@ class KeyRegistry:
         return found
 
 
-def sign_receipt_hash(signer: Signer, registry: KeyRegistry, receipt_hash: bytes, *, key_id: str) -> bytes:
-    """The signature under `key_id`, the key that the receipt names; verified once before it is used."""
+def check_may_sign(holder: Holder, registry: KeyRegistry, *, key_id: str) -> None:
+    """`holder` has the key that the receipt names, and that key is ACTIVE."""
     key = registry.key(key_id)
     if key.status is not KeyStatus.ACTIVE:
         raise SignatureError(Fault.NOT_ACTIVE, f"key {key_id!r}: expected ACTIVE, found {key.status}")
-    if signer.key_id != key_id:
-        reason = f"the receipt names key {key_id!r}, the signer holds {signer.key_id!r}"
+    if holder.key_id != key_id:
+        reason = f"the receipt names key {key_id!r}, the signer holds {holder.key_id!r}"
         raise SignatureError(Fault.OTHER_KEY, reason)
-    if signer.public_key != key.public_key:
-        expected, found = key.public_key.hex(), signer.public_key.hex()
+    if holder.public_key != key.public_key:
+        expected, found = key.public_key.hex(), holder.public_key.hex()
         reason = f"key {key_id!r}: the registry has public key {expected}, the signer {found}"
         raise SignatureError(Fault.OTHER_KEY, reason)
+
+
+def check_receipt_hash(receipt_hash: bytes) -> None:
+    """Nothing but a hash is ever signed."""
     _check_length("receipt hash", receipt_hash, HASH_SIZE)
-    signature = signer.sign(receipt_hash)
-    verify(registry, key_id, receipt_hash, signature)
-    return signature
 
 
 def verify(registry: KeyRegistry, key_id: str, receipt_hash: bytes, signature: bytes) -> None:
     """The holder of the registered key signed this receipt hash."""
-    _check_length("receipt hash", receipt_hash, HASH_SIZE)
+    check_receipt_hash(receipt_hash)
     verify_ed25519(registry.key(key_id).public_key, receipt_hash, signature)
 
 

@@ -1,5 +1,6 @@
 """Can this worker sign, with a key that the tenants' registries know and nobody else has?"""
 
+import asyncio
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -7,14 +8,18 @@ import psycopg
 from psycopg.rows import DictRow
 
 from bpc_worker import app
-from bpc_worker.core.signing import Signer
-from bpc_worker.doctor.findings import Case, Finding
-from bpc_worker.jobs.errors import Permanent
+from bpc_worker.adapters import key_files
+from bpc_worker.core import signing
+from bpc_worker.core.hashing import sha256
+from bpc_worker.doctor.findings import Case, Finding, literal
+from bpc_worker.jobs.errors import JobError, Permanent
 from bpc_worker.keyring import development_signer
+from bpc_worker.signers import Signer
 
 _NEW_KEY = """bpc-worker keys generate --key-id {name} --out {name}.seed
 unset BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64
 export BPC_SIGNING_KEY_ID={name} BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64_FILE="$PWD/{name}.seed\""""
+_TRIAL = sha256(b"bpc-worker doctor: does the signer sign?")
 _UNSIGNED = "SIGN_PASSPORT fails at once, and passports stay unsigned"
 
 
@@ -50,6 +55,8 @@ def check(case: Case) -> Iterator[Finding]:
         return  # of the schema or the role, which is told elsewhere
     if signer is not None:
         yield from _fits(case, signer, registries)
+        yield from _signs(signer)
+    yield from _unusable(registries)
     if case.settings.env == "prod":
         yield from _known_to_everybody(registries)
 
@@ -67,6 +74,8 @@ def _fits(case: Case, signer: Signer, registries: Sequence[tuple[str, list[DictR
             absent.append(tenant)
         elif bytes(found["public_key"]) != signer.public_key:
             yield _another("keys.other_seed", tenant, signer, "stands for another key in the registry of")
+        elif any(_is_revoked(key, signer.public_key) for key in keys) and found["status"] != "REVOKED":
+            yield _another("keys.revoked", tenant, signer, "is revoked under another name in the registry of")
         elif found["status"] != "ACTIVE":
             yield _another(
                 "keys.not_active",
@@ -84,6 +93,45 @@ def _fits(case: Case, signer: Signer, registries: Sequence[tuple[str, list[DictR
             paste="shell",
             level=case.grave,
         )
+
+
+def _is_revoked(key: DictRow, public_key: bytes) -> bool:
+    return key["status"] == "REVOKED" and bytes(key["public_key"]) == public_key
+
+
+def _signs(signer: Signer) -> Iterator[Finding]:
+    """Asked once, for a signature over bytes that are no receipt's."""
+    try:
+        signature = asyncio.run(signer.sign(_TRIAL))
+        signing.verify_ed25519(signer.public_key, _TRIAL, signature)
+    except (JobError, signing.SignatureError) as error:
+        yield Finding(
+            check="keys.signer",
+            what=f"the signer of key {signer.key_id!r} does not sign: {error.message}",
+            why="SIGN_PASSPORT fails, and passports stay unsigned",
+            fix="head -c 32 /dev/zero | YOUR_SIGNING_COMMAND   # must print a signature of "
+            f"{key_files.base64(signer.public_key)} in base64 or hex: docs/keys.md",
+            paste="shell",
+        )
+
+
+def _unusable(registries: Sequence[tuple[str, list[DictRow]]]) -> Iterator[Finding]:
+    """Keys that cannot have come in by the front door."""
+    for tenant, keys in registries:
+        for key in keys:
+            try:
+                signing.check_public_key(bytes(key["public_key"]))
+            except signing.SignatureError as error:
+                yield Finding(
+                    check="keys.unusable",
+                    what=f"key {key['key_id']!r} in the registry of {tenant}: {error.message}",
+                    why="somebody put it there behind the commands; nothing of this tenant is signed or "
+                    "verified beside it",
+                    fix="SET session_replication_role = replica;  -- as a superuser\n"
+                    f"DELETE FROM signing_keys AS k USING tenants AS t WHERE t.name = {literal(tenant)}"
+                    f" AND t.tenant_id = k.tenant_id AND k.key_id = {literal(key['key_id'])};\n"
+                    "RESET session_replication_role;",
+                )
 
 
 def _another(check: str, tenant: str, signer: Signer, what: str) -> Finding:

@@ -29,6 +29,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.owner import keys
 from bpc_worker.owner.session import Owner
 from bpc_worker.rows import all_of
+from bpc_worker.signers import sign_receipt_hash
 
 SHOWN_AT_MOST = 1000
 
@@ -147,8 +148,10 @@ async def write_checkpoint(owner: Owner, file: BinaryIO) -> Kept:
             file.write(writer.head(ChainHead(**msgspec.structs.asdict(end))))
             count += 1
     try:
-        signature = signing.sign_receipt_hash(signer, registry, writer.hash(), key_id=signer.key_id)
+        signature = await sign_receipt_hash(signer, registry, writer.hash(), key_id=signer.key_id)
     except signing.SignatureError as error:
+        if error.fault is signing.Fault.BAD_SIGNATURE:
+            raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
         hint = "add it with `bpc-worker keys add`, or configure one that is ACTIVE"
         raise Permanent(Code.SIGNING_KEY_MISSING, f"{error.message}; {hint}") from error
     file.write(writer.ending(signature))

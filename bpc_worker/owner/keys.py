@@ -31,13 +31,12 @@ async def add_key(owner: Owner, key_id: str, public_key: bytes) -> bool:
     async def add() -> bool:
         async with owner.transaction() as tx:
             params = {"tenant_id": owner.tenant_id, "key_id": key_id, "public_key": public_key}
-            if await tx.query("keys/add", params):
+            added = bool(await tx.query("keys/add", params))
+            keys = await _keys(owner, tx)
+            _check_trusted(keys, key_id, public_key)
+            if added:
                 await _tell(owner, tx, "KEY_ADDED", key_id, public_key)
-                return True
-            if (await _key(owner, tx, key_id)).public_key != public_key:
-                message = f"key id {key_id!r} stands for another key: choose another id"
-                raise Permanent(Code.VALIDATION_ERROR, message)
-            return False
+            return added
 
     return await again(add)
 
@@ -55,6 +54,21 @@ def _check(owner: Owner, key_id: str, public_key: bytes) -> None:
             "the development key is known to everybody, and env is prod; `bpc-worker keys generate` makes one"
         )
         raise Permanent(Code.FORBIDDEN, message)
+
+
+def _check_trusted(keys: list[Key], key_id: str, public_key: bytes) -> None:
+    """A retired or revoked key does not come back, under another name neither."""
+    [there] = [key for key in keys if key.key_id == key_id]
+    if there.public_key != public_key:
+        message = f"key id {key_id!r} stands for another key: choose another id"
+        raise Permanent(Code.VALIDATION_ERROR, message)
+    past = [key for key in keys if key.public_key == public_key and key.status != "ACTIVE"]
+    if past:
+        message = (
+            f"this key is {past[0].status}, as {past[0].key_id!r}, and stays so; "
+            "`bpc-worker keys generate` makes another"
+        )
+        raise Permanent(Code.VALIDATION_ERROR, message)
 
 
 async def change_key(owner: Owner, key_id: str, status: signing.KeyStatus) -> bool:
@@ -80,7 +94,10 @@ async def change_key(owner: Owner, key_id: str, status: signing.KeyStatus) -> bo
 def _why_not(key_id: str, said: str) -> str:
     """In our words: the database's guards know neither the command nor what to do next."""
     if "not signed yet" in said:
-        return f"key {key_id!r} is named by passport versions that are not signed yet; wait until they are"
+        return (
+            f"key {key_id!r} is named by passport versions that are not signed yet; wait until a worker that "
+            "has the key has signed them (signing.former_keys), or revoke it if nobody has it any more"
+        )
     return f"key {key_id!r} is revoked, and stays so; add another with `bpc-worker keys add`"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from bpc_worker.adapters import migrate as migrations
 from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.core.signing import Ed25519Signer
 from bpc_worker.doctor.catalogue import expected
 from tests.support.database import free_port, postgres
 from tests.support.patients import SALTS, SEED, Patient, make_template, patient
@@ -377,6 +378,47 @@ def test_a_seed_that_does_not_fit_the_registry(
 
     finding = ill.examined().one(check)
     assert ill.examined_after(finding["fix"]).findings == []
+
+
+def test_a_key_of_small_order_in_a_registry(ill: Patient) -> None:
+    as_the_owner(ill)
+    tenant = ill.tenant()
+    ill.examined_after("bpc-worker keys add --tenant acme")
+    ill.run(
+        "INSERT INTO signing_keys (tenant_id, key_id, public_key)"
+        f" VALUES ('{tenant}', 'zero', decode(repeat('00', 32), 'hex'))"
+    )
+
+    finding = ill.examined().one("keys.unusable")
+    assert "'zero' in the registry of acme" in finding["what"]
+    assert "of small order" in finding["what"]
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
+def test_a_key_that_was_revoked_under_another_name(ill: Patient) -> None:
+    as_the_owner(ill)
+    ill.tenant()
+    ill.examined_after("bpc-worker keys add --tenant acme")
+    ill.run(
+        "INSERT INTO signing_keys (tenant_id, key_id, public_key, status)"
+        " SELECT tenant_id, 'before', public_key, 'REVOKED' FROM signing_keys"
+    )
+
+    finding = ill.examined().one("keys.revoked")
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [("exit 3", "exit code 3"), ("sleep 60", "did not end within 1 s"), ("echo no", "not a signature")],
+)
+def test_a_signer_that_does_not_sign(ill: Patient, script: str, said: str) -> None:
+    ill.settings = without(ill.settings, "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64") | {
+        "BPC_SIGNING_COMMAND": json.dumps({"argv": ["/bin/sh", "-c", script], "timeout_seconds": 1}),
+        "BPC_SIGNING_PUBLIC_KEY": Ed25519Signer("", bytes(32)).public_key.hex(),
+    }
+
+    assert said in ill.examined().one("keys.signer")["what"]
 
 
 def test_a_registry_that_trusts_the_development_key_in_production(ill: Patient) -> None:

@@ -30,10 +30,11 @@ from bpc_worker.core.receipt import receipt_hash
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.typed import TypedModule
+from bpc_worker.core.signing import Ed25519Signer
 from bpc_worker.core.snapshot import FactRef, seal
 from bpc_worker.documents.model import Accepted, Declared
 from bpc_worker.documents.parse import parse_document
-from bpc_worker.keyring import development_signer
+from bpc_worker.keyring import DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
 from bpc_worker.owner.builds import read_folder
 from bpc_worker.qr_image import qr_png
 from tests.support import database as databases
@@ -159,7 +160,7 @@ def _sendable(row: tuple[object, ...]) -> tuple[object, ...]:
 def floor(db: Database, given: Sequence[Path], rows: Sequence[list[Rows]]) -> float:
     rules = load(read_rules("battery_core"))
     contents = [read_folder(folder, document_bytes=2**20) for folder in given]
-    signer = development_signer()
+    signer = Ed25519Signer(DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED)
     with psycopg.connect(db.url, row_factory=dict_row) as connection:
         connection.execute("SET session_replication_role = replica")
         connection.commit()

@@ -142,7 +142,7 @@ async def test_a_key_is_added_retired_and_revoked_once_each(db: Database) -> Non
 async def test_a_key_that_is_still_needed_is_not_retired_and_it_is_said_why(db: Database) -> None:
     made = domain(db, signed=False)
     retire = partial(change_key, key_id=KEY_ID, status=KeyStatus.RETIRED)
-    with pytest.raises(Permanent, match="not signed yet; wait until they are"):
+    with pytest.raises(Permanent, match="not signed yet; wait until a worker"):
         await alone(db, retire, str(made.tenant_id))
     sign(db, made.passport_version_id)
 
@@ -168,6 +168,19 @@ async def test_a_key_that_should_not_be_trusted_is_refused(
         await alone(db, lambda owner: add_key(owner, key_id, key))
 
     assert [key.key_id for key in await alone(db, list_keys)] == ["k"]
+
+
+@pytest.mark.parametrize("status", [KeyStatus.RETIRED, KeyStatus.REVOKED])
+@pytest.mark.parametrize("key_id", ["k", "another name"])
+async def test_a_key_that_is_past_does_not_come_back(db: Database, status: KeyStatus, key_id: str) -> None:
+    db.tenant()
+    await alone(db, lambda owner: add_key(owner, "k", PUBLIC))
+    await alone(db, lambda owner: change_key(owner, "k", status))
+    with pytest.raises(Permanent, match=f"this key is {status}, as 'k', and stays so"):
+        await alone(db, lambda owner: add_key(owner, key_id, PUBLIC))
+
+    assert [(key.key_id, key.status) for key in await alone(db, list_keys)] == [("k", status)]
+    assert events(db) == ["KEY_ADDED", f"KEY_{status}"]
 
 
 async def test_production_does_not_register_the_development_key(db: Database) -> None:

@@ -17,7 +17,7 @@ from bpc_worker.core.receipt import receipt_hash, signed_receipt_bytes
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.values import Fact
-from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey, sign_receipt_hash
+from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
 from bpc_worker.core.snapshot import FactRef, seal
 
 KEY_ID = "test-key"
@@ -73,7 +73,7 @@ def bundle_parts(facts: list[Fact] | None = None, *, law_date: date = LAW_DATE) 
 
 def bundle_of(made: Compiled, facts: Iterable[Fact]) -> dict[str, bytes]:
     hashed = receipt_hash(made.receipt)
-    signature = sign_receipt_hash(SIGNER, registry(), hashed, key_id=KEY_ID)
+    signature = SIGNER.sign(hashed)
     text = qr_text(
         passport_version_id=made.receipt.passport_version_id,
         payload_hash=made.receipt.payload_hash,

@@ -7,6 +7,7 @@ import pytest
 
 from bpc_worker.config import describe, load
 from bpc_worker.core.build_id import COMPILER_BUILD_ID
+from bpc_worker.core.signing import Ed25519Signer
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, DEVELOPMENT_SEED
 from tests.support.configuration import file, problem, problems
 
@@ -118,6 +119,15 @@ KNOWN_SEED, KNOWN_SALT = (b64encode(key).decode() for key in (DEVELOPMENT_SEED, 
         (PAIR | {ID_ENV: "development"}, "signing.key_id"),
         (PAIR | {SEED_ENV: KNOWN_SEED}, "signing.private_key"),
         ({"BPC_DISCLOSURE_KEY": KNOWN_SALT}, "disclosure.key"),
+        (PAIR | {"BPC_SIGNING_FORMER_KEYS": f'{{"old": "{KNOWN_SEED}"}}'}, "signing.former_keys"),
+        (
+            {
+                "BPC_SIGNING_COMMAND": '{"argv": ["/usr/bin/sign"]}',
+                "BPC_SIGNING_PUBLIC_KEY": Ed25519Signer("", DEVELOPMENT_SEED).public_key.hex(),
+                ID_ENV: "hsm-1",
+            },
+            "signing.public_key",
+        ),
     ],
 )
 def test_production_refuses_the_keys_of_development(env: dict[str, str], key: str) -> None:
@@ -126,6 +136,67 @@ def test_production_refuses_the_keys_of_development(env: dict[str, str], key: st
 
     assert text.startswith(f"{key} (env:")
     assert "the development key is known to everybody, and env is prod" in text
+
+
+COMMAND = {
+    "BPC_SIGNING_COMMAND": '{"argv": ["/usr/bin/sign", "--pin=1234"], "timeout_seconds": 5}',
+    "BPC_SIGNING_PUBLIC_KEY": Ed25519Signer("", SEED).public_key.hex(),
+    ID_ENV: "hsm-1",
+}
+
+
+def test_a_command_can_sign() -> None:
+    settings = load(env=COMMAND)
+
+    assert settings.signing.command is not None
+    assert settings.signing.command.argv == ("/usr/bin/sign", "--pin=1234")
+    assert settings.signing.public_key == b64encode(Ed25519Signer("", SEED).public_key).decode()
+    assert ("signing.command", "/usr/bin/sign", "env:BPC_SIGNING_COMMAND") in describe(settings)
+    assert "1234" not in f"{describe(settings)} {settings!r}"
+
+
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        (COMMAND | PAIR, "one of them signs; give only that one"),
+        ({**COMMAND, ID_ENV: ""}, "also needs signing.key_id"),
+        ({**COMMAND, "BPC_SIGNING_PUBLIC_KEY": ""}, "also needs signing.public_key"),
+        (PAIR | {"BPC_SIGNING_PUBLIC_KEY": "00" * 31 + "7f"}, "also needs signing.command"),
+        ({**COMMAND, "BPC_SIGNING_PUBLIC_KEY": "00" * 32}, "of small order"),
+        ({**COMMAND, "BPC_SIGNING_PUBLIC_KEY": "AAAA"}, "it has 3 bytes"),
+        ({**COMMAND, "BPC_SIGNING_COMMAND": '{"argv": ["sign"]}'}, "must be an absolute path"),
+        ({**COMMAND, "BPC_SIGNING_COMMAND": "/usr/bin/sign"}, "*** is not allowed"),
+    ],
+)
+def test_a_command_that_cannot_sign_is_refused(env: dict[str, str], said: str) -> None:
+    assert said in "\n".join(problems(env))
+
+
+def test_former_keys_are_read_and_shown_by_name_only() -> None:
+    settings = load(env=PAIR | {"BPC_SIGNING_FORMER_KEYS": f'{{"2026-1": "{SALT_TEXT}"}}'})
+
+    assert settings.signing.former_keys == {"2026-1": SALT}
+    assert ("signing.former_keys", "2026-1", "env:BPC_SIGNING_FORMER_KEYS") in describe(settings)
+    assert repr(SALT) not in repr(settings)
+    assert load(env={}).signing.former_keys == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ('{"2027-01": "' + SALT_TEXT + '"}', "2027-01 is the key that signs now"),
+        ('{"k": "' + SALT_TEXT[:-4] + '"}', "k: not exactly 32 bytes in base64"),
+        ('{"k": "hunter2"}', "k: not exactly 32 bytes in base64"),
+        ("hunter2", "*** is not allowed"),
+        ('{"": "' + SALT_TEXT + '"}', "a key id has"),
+    ],
+)
+def test_bad_former_keys_are_refused_and_not_shown(value: str, said: str) -> None:
+    text = problem(PAIR | {"BPC_SIGNING_FORMER_KEYS": value})
+
+    assert said in text
+    assert SALT_TEXT[:8] not in text
+    assert "hunter2" not in text
 
 
 def test_production_starts_without_keys_for_those_who_do_not_sign() -> None:

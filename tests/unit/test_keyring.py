@@ -17,6 +17,7 @@ from bpc_worker.keyring import (
     Keyring,
     development_signer,
 )
+from bpc_worker.signers import LocalSigner
 
 SEED = bytes(range(32))
 KEY = b"d" * 32
@@ -24,12 +25,23 @@ VERSION = UUID(int=7)
 
 
 def test_it_signs_with_its_key_and_makes_seeds_from_its_disclosure_key() -> None:
-    signer = Ed25519Signer("k1", SEED)
+    signer = LocalSigner("k1", SEED)
     ring = Keyring(signer, KEY)
 
     assert ring.signer is signer
     assert ring.disclosure_seed(VERSION) == disclosure_seed(KEY, VERSION)
     assert ring.disclosure_seed(VERSION) != ring.disclosure_seed(UUID(int=8))
+
+
+def test_a_former_key_signs_what_names_it_and_nothing_else() -> None:
+    now, former = LocalSigner("k2", SEED), LocalSigner("k1", KEY)
+    ring = Keyring(now, None, [former])
+
+    assert ring.signer is now
+    assert ring.signer_of("k1") is former
+    assert ring.signer_of("k2") is now
+    assert ring.signer_of("k3") is now
+    assert KEY.hex() not in repr(ring)
 
 
 def test_a_missing_signing_key_is_said_with_the_remedy() -> None:
@@ -47,7 +59,7 @@ def test_a_missing_disclosure_key_is_said_with_the_remedy() -> None:
 
 
 def test_it_cannot_be_printed_pickled_or_copied() -> None:
-    ring = Keyring(Ed25519Signer("k1", SEED), KEY)
+    ring = Keyring(LocalSigner("k1", SEED), KEY)
 
     assert "k1" in repr(ring)
     for secret in (SEED, KEY):

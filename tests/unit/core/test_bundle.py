@@ -26,7 +26,7 @@ from bpc_worker.core.qr_text import qr_text
 from bpc_worker.core.receipt import Receipt, passport_version_id, receipt_hash, signed_receipt_bytes
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.source import Limits
-from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey, sign_receipt_hash
+from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
 from tests.support import proofs
 from tests.support.generated import KEY_ID, SEED, inputs
 
@@ -40,7 +40,7 @@ Parts = dict[str, bytes]
 
 def signed(receipt: Receipt) -> bytes:
     hashed = receipt_hash(receipt)
-    return signed_receipt_bytes(receipt, sign_receipt_hash(SIGNER, REGISTRY, hashed, key_id=KEY_ID))
+    return signed_receipt_bytes(receipt, SIGNER.sign(hashed))
 
 
 def qr_of(receipt: Receipt) -> bytes:

@@ -10,7 +10,7 @@ from bpc_worker.core.replay import ReplayMismatchError, Stored, replay
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import Limits
-from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey, sign_receipt_hash
+from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
 from bpc_worker.core.snapshot import open_snapshot, seal
 from tests.support.generated import KEY_ID, SEED, inputs
 from tests.support.proofs import FACTS, WORKED_CHECK
@@ -22,9 +22,7 @@ MADE = GIVEN.compiled()
 
 
 def signed(receipt: Receipt) -> SignedReceipt:
-    return SignedReceipt(
-        receipt, sign_receipt_hash(SIGNER, REGISTRY, receipt_hash(receipt), key_id=receipt.signing_key_id)
-    )
+    return SignedReceipt(receipt, SIGNER.sign(receipt_hash(receipt)))
 
 
 STORED = Stored(
