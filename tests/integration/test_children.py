@@ -158,6 +158,13 @@ async def test_a_child_goes_behind_the_worker_and_so_does_its_session(children: 
     assert said.nice == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 5)
 
 
+async def test_a_child_leaves_no_core_and_lets_nobody_look(children: Children) -> None:
+    said = await children.run(WORK, Ask("double"))
+
+    assert said.dumpable == 0
+    assert said.core_bytes in {0, 1}
+
+
 async def test_a_child_that_has_grown_answers_and_is_replaced(children: Children) -> None:
     small = [await children.run(WORK, Ask("leak", 1_000_000)) for _ in range(3)]
     grown = await children.run(WORK, Ask("leak", 600_000_000))

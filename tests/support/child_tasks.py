@@ -1,7 +1,9 @@
 """Work for children in tests: found by name, like a handler's own tasks."""
 
+import ctypes
 import hashlib
 import os
+import resource
 import signal
 import sys
 import time
@@ -24,9 +26,12 @@ class Say(msgspec.Struct):
     descriptors: list[str] = []
     nice: int = 0
     session_nice: str | None = None
+    dumpable: int | None = None
+    core_bytes: int | None = None
 
 
 _kept: list[bytearray] = []
+_PR_GET_DUMPABLE = 3
 _AUTOGROUP = Path("/proc/self/autogroup")
 
 
@@ -58,6 +63,8 @@ def work(request: Ask) -> Say:  # noqa: C901 - one branch per thing to do
         sorted(path.name for path in Path("/proc/self/fd").iterdir()),
         os.getpriority(os.PRIO_PROCESS, 0),
         _session_nice(),
+        ctypes.CDLL(None).prctl(_PR_GET_DUMPABLE),
+        resource.getrlimit(resource.RLIMIT_CORE)[0],
     )
 
 
