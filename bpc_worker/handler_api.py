@@ -192,7 +192,8 @@ class Context(Protocol):
     async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send this to a receiver outside; whatever it answered is an Answer. Needs a lease that is proven.
 
-        WEBHOOK_BLOCKED, permanent, when the address is not one that may be called: nothing was sent then.
+        WEBHOOK_BLOCKED, permanent, when the address is not one that may be called (nothing was sent then), or
+        the receiver answers with a redirect: that is another address, and nobody goes there.
         WEBHOOK_TIMEOUT when there is no whole answer in time, WEBHOOK_FAILED for a name without an address,
         TLS that fails, a connection that breaks, an answer that is not HTTP; both are retryable.
         """

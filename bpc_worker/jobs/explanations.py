@@ -164,7 +164,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     Code.WEBHOOK_BLOCKED: _permanent(
         "The address of a webhook is not one that may be called.",
         "it leads to an address that is not public, or to a port that `webhook.ports` does not name; "
-        "it is plain http in production, or has a user name in it",
+        "it is plain http in production, has a user name in it, or answers with a redirect",
         do=(
             "correct the endpoint's address; the message says what is wrong with it",
             "a receiver in your own network, in development: BPC_WEBHOOK_ALLOW_CIDRS, BPC_WEBHOOK_PORTS",

@@ -9,10 +9,10 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from tests.support.log_lines import strange
 
@@ -47,11 +47,13 @@ def environment(url: str, **settings: object) -> dict[str, str]:
 
 
 class Worker:
+    before: ClassVar[Sequence[str]] = ()  # a program that starts it, somewhere else or in another way
+
     def __init__(self, url: str, *arguments: str, **settings: object) -> None:
         env = environment(url, **settings)
         self._logs_json = env["BPC_LOG_FORMAT"] == "json"
         self._process = subprocess.Popen(
-            [*COMMAND, "run", *arguments],
+            [*self.before, *COMMAND, "run", *arguments],
             env=env,
             stderr=subprocess.PIPE,
             text=True,

@@ -24,6 +24,8 @@ _MOST_HEAD = 16 * 1024  # of the headers that are kept, all together
 _MOST_BYTES = 1024 * 1024  # of all that comes in: handshake, heads, and a body as it is wrapped
 _MOST_PLACES = 8  # addresses that are tried; all of them are checked
 
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
 _OURS = {
     "Accept-Encoding": "identity",  # nothing is unpacked here
     "User-Agent": f"bpc-worker/{__version__}",
@@ -94,6 +96,10 @@ class Poster:
                 async with session.post(
                     target.url, data=body, headers=given, allow_redirects=False
                 ) as response:
+                    if response.status in _REDIRECTS:
+                        raise blocked(
+                            f"{target.host} answers {response.status}, and redirects are not followed"
+                        )
                     return await _kept(response)
         except aiohttp.ClientError as error:
             if sockets.overrun:
