@@ -114,7 +114,11 @@ ROWS = (
     Row(
         "000",
         "circuit_breaker: {failure_threshold window cooldown_period min_samples}",
-        ("unit/test_config_maps.py::test_the_settings_for_what_is_off_by_default",),
+        (
+            "unit/test_config_maps.py::test_the_settings_for_what_is_off_by_default",
+            "unit/test_breaker.py::test_it_opens_by_the_share_of_failures_and_not_before_there_are_enough",
+            "acceptance/test_explain.py::test_its_target_has_failed_too_often",
+        ),
     ),
     Row("000", "observability: {metrics_port log_level queue_sample_interval tracing}", (OLD_KEY,)),
     Row(
@@ -163,14 +167,22 @@ ROWS = (
             "unit/test_memory_jobs.py::test_a_long_queue_of_retries_stays_in_order",
         ),
     ),
-    Row("001", "breaker open_cooldown_seconds, half_open_probe_count", (OLD_KEY,)),
-    Row("001", "metrics queue_depth dequeue_latency_histogram …", (f"{HERE}::test_000_metrics",)),
+    Row(
+        "001",
+        "breaker open_cooldown_seconds, half_open_probe_count",
+        (OLD_KEY, "unit/test_breaker.py::test_after_the_cooldown_one_call_decides"),
+    ),
+    Row("001", "metrics queue_depth dequeue_latency_histogram …", (f"{HERE}::test_001_metrics",)),
     Row("002", "locked_by … next_earliest_run_at expected_duration_ms", (f"{HERE}::test_002_job_columns",)),
     Row("002", "REAPER_INTERVAL_SEC … QUEUE_RETRY_BACKOFF_MS_MAX", (OLD, f"{HERE}::test_002_defaults")),
     Row(
         "002",
         "CLIP_SLA_FACTOR ASR_SLA_FACTOR BURNIN_SLA_FACTOR",
-        (OLD, "unit/test_config_names.py::test_factors_of_old_come_together_and_yield_to_the_new_variable"),
+        (
+            OLD,
+            "unit/test_config_names.py::test_factors_of_old_come_together_and_yield_to_the_new_variable",
+            "integration/test_operator.py::test_overdue_is_what_the_settings_say",
+        ),
     ),
     Row(
         "002",
@@ -195,13 +207,21 @@ ROWS = (
         "tables jobs, asr_jobs",
         (
             "unit/test_config_maps.py::test_further_tables_are_plain_names",
+            "integration/test_further_tables.py::test_only_plain_names_are_taken",
+            ("integration/test_further_tables.py::test_what_a_dead_worker_left_is_queued_again_or_given_up"),
             "acceptance/test_doctor.py::test_a_further_table_that_cannot_be_reaped",
         ),
     ),
     Row("004", "DATABASE_URL WORKER_ID POLL_INTERVAL", (OLD,)),
     Row("004", "task_runs, its statuses and columns", (f"{HERE}::test_004_task_runs",)),
     Row(
-        "004", "spec_hash", ("acceptance/test_results.py::test_the_hash_of_what_was_asked_for_is_filled_in",)
+        "004",
+        "spec_hash, index, replay",
+        (
+            "acceptance/test_results.py::test_the_hash_of_what_was_asked_for_is_filled_in",
+            "integration/test_operator.py::test_a_replay_is_the_same_work_as_a_new_job",
+            f"{HERE}::test_004_spec_hash_has_an_index",
+        ),
     ),
     Row(
         "004",
@@ -308,17 +328,22 @@ def metric_names() -> set[str]:
 
 
 def test_000_metrics() -> None:
-    """Those that are measured so far; the names of old are not there beside them."""
+    """The names of old are not there beside them."""
+    kept = ("produced", "acquired", "completed", "failed", "retried", "dead_letter")
     found = metric_names()
 
-    assert {"bpc_jobs_acquired_total", "bpc_jobs_completed_total", "bpc_job_duration_seconds"} <= found
-    old = {
-        "jobs_consumed_total",
-        "job_processing_duration_seconds",
-        "queue_depth",
-        "dequeue_latency_histogram",
-    }
-    assert not {name for name in found if name.removeprefix("bpc_") in old}
+    assert {f"bpc_jobs_{each}_total" for each in kept} <= found
+    assert {"bpc_job_duration_seconds", "bpc_queue_length", "bpc_circuit_breaker_state"} <= found
+    assert not {"bpc_jobs_consumed_total", "bpc_job_processing_duration_seconds"} & found
+
+
+def test_001_metrics() -> None:
+    here = {"queue_length", "job_wait_seconds", "job_duration_seconds", "jobs_failed_total"}
+    old = {"queue_depth", "dequeue_latency_histogram", "job_failures_total", "breaker_state_gauge"}
+    found = {name.removeprefix("bpc_") for name in metric_names()}
+
+    assert here | {"circuit_breaker_state"} <= found
+    assert not old & found
 
 
 async def test_000_reaper() -> None:
@@ -370,7 +395,7 @@ def test_002_defaults() -> None:
 def test_002_reaper_metrics() -> None:
     found = metric_names()
 
-    assert "bpc_reaper_jobs_moved_total" in found
+    assert {"bpc_reaper_jobs_moved_total", "bpc_reaper_scan_duration_seconds"} <= found
 
 
 def test_004_task_runs() -> None:
@@ -380,3 +405,10 @@ def test_004_task_runs() -> None:
     )
     assert "finished_at" in columns("jobs")
     assert not {"run_after", "leased_until", "result_json", "updated_at"} & columns("jobs")
+
+
+def test_004_spec_hash_has_an_index() -> None:
+    made = [thing.make or "" for thing in expected() if thing.part_of == "jobs" and thing.kind == "index"]
+
+    assert "spec_hash" in columns("jobs")
+    assert any("(spec_hash" in each for each in made)
