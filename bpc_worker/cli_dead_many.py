@@ -87,7 +87,7 @@ def show_kinds(kinds: "list[Kind]", *, as_json: bool = False) -> None:
     def line(kind: "Kind") -> list[object]:
         return [kind.count, kind.type, kind.fail_code, kind.oldest, kind.newest]
 
-    show_lines(kinds, line, as_json=as_json)
+    show_lines(kinds, line, as_json=as_json, titles=("count", "type", "code", "oldest", "newest"))
 
 
 async def _counted(
@@ -134,6 +134,8 @@ def do_many(
     except KeyboardInterrupt:
         fail(EXIT_FAILED, f"stopped: {done} were {verb}; the same command goes on with the rest")
     click.echo(done)
+    if not done and not left:
+        tell("no dead letters like that; see `bpc-worker dead list --count`")
     if left:
         tell(f"{left} were held by somebody else and left alone; the same command goes on with them")
         raise SystemExit(EXIT_FAILED)

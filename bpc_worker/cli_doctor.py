@@ -96,7 +96,8 @@ def _show(report: "Report") -> None:
     for finding in report.findings:
         _show_finding(finding)
     wrong = sum(finding.level == "wrong" for finding in report.findings)
-    click.echo(f"\n{wrong} thing(s) are wrong; mend them and run it again" if wrong else "\nall well")
+    things = "1 thing is wrong; mend it" if wrong == 1 else f"{wrong} things are wrong; mend them"
+    click.echo(f"\n{things} and run it again" if wrong else "\nall well")
 
 
 def _marked(word: str) -> str:

@@ -166,9 +166,16 @@ def jobs_explain(job_id: str, *, as_json: bool, config_path: str | None) -> None
 
 def _show_reasons(reasons: "list[Reason]") -> None:
     for each in reasons:
-        until = "" if each.until is None else f" (until {plain(each.until)})"
+        until = "" if each.until is None else f" (until {_to_the_second(each.until)})"
+        if until and _to_the_second(each.until) in each.message:
+            until = ""  # it says so itself
         click.echo(f"{click.style(each.reason, bold=True)}: {printable(each.message)}{until}")
         click.echo(f"  {printable(each.remedy)}")
+
+
+def _to_the_second(moment: object) -> str:
+    """As the database's messages have it."""
+    return f"{str(plain(moment))[:19]}Z"
 
 
 @jobs.command("wait")

@@ -125,4 +125,5 @@ def show_jobs(found: "Sequence[JobLine]", *, as_json: bool) -> None:
         when = each.finished_at or each.started_at or each.scheduled_at
         return [each.job_id, each.status, each.type, each.queue, each.tenant, tried, when, trouble]
 
-    show_lines(found, line, as_json=False)
+    titles = ("job", "status", "type", "queue", "tenant", "tried", "changed", "last failure")
+    show_lines(found, line, as_json=False, titles=titles)

@@ -72,6 +72,6 @@ def pauses(*, as_json: bool, config_path: str | None) -> None:
             each.reason,
         ]
 
-    show_lines(found, line, as_json=as_json)
+    show_lines(found, line, as_json=as_json, titles=("kind", "name", "until", "by", "why"))
     if not found:
         tell("nothing is paused")

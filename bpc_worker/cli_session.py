@@ -1,5 +1,6 @@
 """What the commands of a pipeline's owner share: options, the tenant's session, output, waiting."""
 
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -128,13 +129,21 @@ def show_json(value: object) -> None:
     click.echo(json.dumps(plain(value), ensure_ascii=False))
 
 
-def show_lines(records: Sequence[T], line: Callable[[T], Sequence[object]], *, as_json: bool) -> None:
-    """A list: one JSON object per line, or columns."""
+def show_lines(
+    records: Sequence[T],
+    line: Callable[[T], Sequence[object]],
+    *,
+    as_json: bool,
+    titles: Sequence[str] = (),
+) -> None:
+    """A list: one JSON object per line, or columns; their titles are for people at a terminal."""
     if as_json:
         for each in records:
             show_json(each)
         return
     rows = [[_cell(cell) for cell in line(each)] for each in records]
+    if titles and rows and sys.stdout.isatty():
+        rows.insert(0, list(titles))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]

@@ -65,6 +65,10 @@ class Case:
 Check = Callable[[Case], Iterator[Finding]]
 
 
+def many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def quoted(name: object) -> str:
     """A name inside a statement that is pasted."""
     return '"' + str(name).replace('"', '""') + '"'

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import psycopg
 
-from bpc_worker.doctor.findings import Case, Finding, literal
+from bpc_worker.doctor.findings import Case, Finding, literal, many
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -21,12 +21,13 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _unhandled(case: Case) -> Iterator[Finding]:
     for row in case.rows("queued_types"):
-        if row["type"] not in case.registry:
+        if row["type"] not in case.registry and not row["handled"]:
+            since = f"one for {row['seconds']:.0f} s" if row["seconds"] > 0 else "though none is due yet"
             yield Finding(
                 check="queue.unhandled",
-                what=f"{row['jobs']} job(s) of type {row['type']} wait, one for {row['seconds']:.0f} s,"
-                " and no handler is installed here",
-                why="if no other worker has one, they wait for ever",
+                what=f"{many(row['jobs'], 'job')} of type {row['type']} wait, {since}: no handler is"
+                " installed here, and no running worker has one",
+                why="they wait for ever",
                 fix="-- Install the package with the handler where a worker runs, or give these jobs up:\n"
                 "SELECT count(bpc_cancel_job(job_id)) FROM jobs"
                 f" WHERE status = 'QUEUED' AND type = {literal(row['type'])};",
@@ -38,7 +39,7 @@ def _dead(case: Case) -> Iterator[Finding]:
         code = literal(row["code"]) if row["code"] else "NULL"
         yield Finding(
             check="queue.dead_letters",
-            what=f"{row['jobs']} dead letter(s) of type {row['type']}, {row['code'] or 'no code'},"
+            what=f"{many(row['jobs'], 'dead letter')} of type {row['type']}, {row['code'] or 'no code'},"
             f" the latest of {row['latest']}",
             why=f"nobody will look at them by himself; `bpc-worker explain {row['code'] or 'INTERNAL_ERROR'}`"
             " tells usual causes",

@@ -12,6 +12,7 @@ _PG16 = 160000
 _GRANT = re.compile(
     r"(\w+)(?: \((\w+)\))? ON (?:TABLE |FUNCTION |SCHEMA )((?:public\.)?.+) TO bpc_worker"
 )  # as the catalogue names it
+_NOT_WORKERS = frozenset({"bpc_operator", "bpc_reader", "bpc_producer", "bpc_app"})
 _STRONG = "whoever takes over the worker could read every tenant's rows and change the audit trail"
 
 
@@ -68,6 +69,10 @@ def _too_weak(case: Case, role: DictRow) -> Iterator[Finding]:
     lacking = _lacking(case)
     if not lacking:
         return  # an administrator granted everything to the login itself
+    others = sorted(_NOT_WORKERS & {*role["member_of"]})
+    if others and "bpc_worker" not in role["member_of"]:
+        yield _not_a_worker(role["login"], others)
+        return
     login = quoted(role["login"])
     if "bpc_worker" not in role["member_of"]:
         what, fix = "is not a member of bpc_worker", f"GRANT bpc_worker TO {login};"
@@ -82,6 +87,18 @@ def _too_weak(case: Case, role: DictRow) -> Iterator[Finding]:
         what=f"the worker's login {role['login']} {what}, and lacks: {_some(lacking)}",
         why="its statements are refused: no job is claimed, and ready stays red",
         fix=fix,
+    )
+
+
+def _not_a_worker(login: str, roles: list[str]) -> Finding:
+    return Finding(
+        check="role.not_a_worker",
+        what=f"the login {login} is a member of {', '.join(roles)} and not of bpc_worker: what a worker"
+        " may do was not examined",
+        why="a worker with this login would claim nothing; an operator needs no more than this",
+        fix="env BPC_DATABASE_URL=postgresql://… bpc-worker doctor  # with the worker's own address",
+        paste="shell",
+        level="note",
     )
 
 

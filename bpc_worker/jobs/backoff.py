@@ -1,5 +1,6 @@
 """How long to wait before a job is tried again."""
 
+import math
 from dataclasses import dataclass
 
 _LARGEST_EXPONENT = 30  # beyond any cap, and 60^30 is still a float
@@ -16,10 +17,15 @@ class Backoff:
     def after(self, attempts: int, *, dice: float) -> float:
         """Seconds after the given number of attempts; `dice` in [0, 1) adds up to 10 %, never less."""
         plain: float = min(self.cap, self.base ** min(attempts, _LARGEST_EXPONENT))
-        return plain * (1 + JITTER * dice)
+        return _in_milliseconds(plain * (1 + JITTER * dice))
 
 
 def snooze_delay(wanted: float, snoozes: int, *, dice: float) -> float:
     """At least what was asked for, and growing from snooze to snooze up to 15 minutes."""
     grown = min(_SNOOZE_CAP_SECONDS, 2.0 ** min(snoozes, _LARGEST_EXPONENT))
-    return min(max(wanted, grown), _LONGEST_SNOOZE_SECONDS) * (1 + JITTER * dice)
+    return _in_milliseconds(min(max(wanted, grown), _LONGEST_SNOOZE_SECONDS) * (1 + JITTER * dice))
+
+
+def _in_milliseconds(seconds: float) -> float:
+    """Never less, and no more digits than anybody reads."""
+    return math.ceil(round(seconds * 1000, 6)) / 1000

@@ -480,6 +480,40 @@ def test_in_development_what_only_production_must_not_have_is_a_note(ill: Patien
     assert (found.code, found.names()) == (0, {"role.superuser", "keys.unregistered"})
 
 
+@pytest.mark.parametrize("role", ["bpc_operator", "bpc_reader", "bpc_producer", "bpc_app"])
+def test_a_login_of_somebody_else_is_not_made_a_workers(ill: Patient, role: str) -> None:
+    ill.run(f"REVOKE bpc_worker FROM {ill.login}")
+    ill.run(f"GRANT {role} TO {ill.login}")
+
+    finding = ill.examined().one("role.not_a_worker")
+    assert finding["level"] == "note"
+    assert f"the login {ill.login} is a member of {role} and not of bpc_worker" in finding["what"]
+    assert "GRANT" not in finding["fix"]
+
+
+def test_a_type_that_another_running_worker_handles_is_well(ill: Patient) -> None:
+    ill.settings |= {"BPC_ENV": "dev"}
+    ill.tenant()
+    ill.run(
+        "INSERT INTO jobs (tenant_id, type, scheduled_at)"
+        " SELECT tenant_id, 'ELSEWHERE', now() + interval '1 day' FROM tenants"
+    )
+    told = ill.examined().one("queue.unhandled")["what"]
+    assert told == (
+        "1 job of type ELSEWHERE wait, though none is due yet: no handler is installed here,"
+        " and no running worker has one"
+    )
+
+    ill.run(
+        "INSERT INTO workers (worker_id, host, pid, release, types, queues, concurrency, started_at, seen_at,"
+        " expires_at) VALUES ('other', 'h', 1, '0.1.0', '{ELSEWHERE}', '{default}', 10, now(), now(),"
+        " now() + interval '1 minute')"
+    )
+    assert "queue.unhandled" not in ill.examined().names()
+    ill.run("UPDATE workers SET expires_at = now()")
+    assert "queue.unhandled" in ill.examined().names()
+
+
 def test_people_get_words(ill: Patient) -> None:
     ill.run("DROP INDEX jobs_probe")
     ran = subprocess.run(
@@ -496,7 +530,7 @@ def test_people_get_words(ill: Patient) -> None:
     assert "\n          CREATE INDEX CONCURRENTLY jobs_probe ON public.jobs" in ran.stdout
     assert "well    role\n" in ran.stdout
     assert "\x1b" not in ran.stdout, "colours are for terminals"
-    assert ran.stdout.endswith("\n1 thing(s) are wrong; mend them and run it again\n")
+    assert ran.stdout.endswith("\n1 thing is wrong; mend it and run it again\n")
 
 
 def test_the_doctor_changes_nothing(ill: Patient) -> None:

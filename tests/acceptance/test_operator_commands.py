@@ -195,6 +195,24 @@ def test_tail_follows_until_it_is_stopped(db: Database) -> None:
     )
 
 
+def test_a_list_has_titles_on_a_terminal_and_none_in_a_file(db: Database) -> None:
+    letters(db)
+    env = environment(db.url_as("bpc_reader")) | {"TERM": "xterm", "COLUMNS": "300"}
+    for arguments, first in ((["jobs", "list"], "job"), (["dead", "list", "--count"], "count")):
+        ours, its = pty.openpty()
+        ran = subprocess.run([*COMMAND, *arguments], stdout=its, env=env, timeout=60, check=True)
+        os.close(its)
+        shown = os.read(ours, 10_000).decode()
+        os.close(ours)
+        piped = operate(db, *arguments, role="bpc_reader").stdout
+
+        assert ran.returncode == 0
+        assert shown.splitlines()[0].startswith(first)
+        assert [line.split() for line in shown.splitlines()[1:]] == [
+            line.split() for line in piped.splitlines()
+        ]
+
+
 def test_top_draws_on_a_terminal_and_ends_with_control_c(db: Database) -> None:
     letters(db, code="WEBHOOK_GONE")
     ours, its = pty.openpty()
