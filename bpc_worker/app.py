@@ -35,6 +35,7 @@ from bpc_worker.settler import Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Supervisor
 from bpc_worker.tracing import NO_TRACER, Tracer
+from bpc_worker.turnstile import Turnstiles
 from bpc_worker.upkeep import upkeep_of
 from bpc_worker.wake import Wake
 from bpc_worker.wiring import (
@@ -43,6 +44,7 @@ from bpc_worker.wiring import (
     broker,
     call_timeout,
     dsn,
+    egress_rules,
     keyring,
     policy,
     poster,
@@ -58,6 +60,7 @@ __all__ = [
     "broker",
     "call_timeout",
     "dsn",
+    "egress_rules",
     "keyring",
     "policy",
     "queue_settings",
@@ -271,6 +274,7 @@ def _equipment(
         keyring=keyring(settings),
         breakers=Breakers(breaker_rules(settings), clock=time.monotonic, on_state=metrics.breaker),
         egress=poster(settings),
+        turnstiles=Turnstiles(settings.webhook.endpoint_concurrency, clock=time.monotonic),
         settlement=settle,
         metrics=metrics,
     )
@@ -282,6 +286,7 @@ def _slots(settings: Settings, registry: Registry, equipment: Equipment) -> Slot
         settings.worker.concurrency,
         in_children=[name for name, spec in registry.items() if spec.child_tasks],
         worth_holding=lambda: equipment.children.worth_holding,
+        outside=[name for name, spec in registry.items() if spec.waits_outside],
     )
 
 

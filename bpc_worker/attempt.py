@@ -52,7 +52,7 @@ async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Cont
     except Permanent as error:
         return Failed(info(error))
     except JobError as error:
-        return Retry(info(error))
+        return Retry(info(error), error.after_seconds)
     except TimeoutError as error:
         return Retry(ErrorInfo(Code.HANDLER_TIMEOUT, clean(str(error) or "timed out"), True))
     except asyncio.CancelledError:

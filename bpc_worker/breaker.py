@@ -120,19 +120,21 @@ class Breakers:
         self._rules = rules
         self._clock = clock
         self._on_state = on_state
-        self._by_target: dict[str, Breaker] = {}
+        self._by_target: dict[str, dict[str, Breaker]] = {}
 
     @contextmanager
-    def guard(self, target: str, *, code: str) -> Iterator[None]:
+    def guard(self, target: str, *, code: str, key: str = "") -> Iterator[None]:
         """Around a call to `target`. Raises Snooze with `code` while nobody may call.
+
+        Who shares a target without sharing its fate says a `key`; the state told of a target is its worst.
 
         A Retryable or a time-out counts as the target's failure. A permanent error is an answer: the target
         lives. A cancellation, a lost lease, an address that may not be called or a database that is away says
         nothing about it.
         """
-        breaker = self._breaker(target)
+        breaker = self._breaker(target, key)
         call = breaker.ask(self._clock())
-        self._on_state(target, breaker.state)
+        self._tell(target)
         if not isinstance(call, Call):
             seconds = max(_SHORTEST_SNOOZE, call)
             raise Snooze(seconds, code, f"{target} has failed too often: not called for {seconds:.0f} s")
@@ -150,18 +152,24 @@ class Breakers:
             raise
         finally:
             breaker.ended(call, self._clock(), failed=failed)
-            self._on_state(target, breaker.state)
+            self._tell(target)
 
-    def _breaker(self, target: str) -> Breaker:
-        found = self._by_target.get(target)
+    def _tell(self, target: str) -> None:
+        states = (breaker.state for breaker in self._by_target.get(target, {}).values())
+        self._on_state(target, max(states, default=State.CLOSED))
+
+    def _breaker(self, target: str, key: str) -> Breaker:
+        found = self._by_target.get(target, {}).get(key)
         if found is None:
-            if len(self._by_target) >= _MOST_TARGETS:
+            if sum(map(len, self._by_target.values())) >= _MOST_TARGETS:
                 self._forget_idle()
-            found = self._by_target[target] = Breaker(self._rules)
+            found = self._by_target.setdefault(target, {})[key] = Breaker(self._rules)
         return found
 
     def _forget_idle(self) -> None:
         now = self._clock()
-        self._by_target = {
-            target: breaker for target, breaker in self._by_target.items() if not breaker.is_idle(now)
-        }
+        for target, breakers in [*self._by_target.items()]:
+            kept = {key: breaker for key, breaker in breakers.items() if not breaker.is_idle(now)}
+            self._by_target[target] = kept
+            if not kept:
+                del self._by_target[target]

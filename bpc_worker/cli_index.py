@@ -76,6 +76,11 @@ COMMANDS = {
         "top",
         "Watch the queue live: what waits, runs, is dead or paused, and who works. ^C ends it.",
     ),
+    "webhook": (
+        "cli_webhook_verify",
+        "webhook",
+        "Webhooks: who is told of events, how deliveries went, and whether a request is ours.",
+    ),
 }
 
 

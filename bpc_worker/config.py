@@ -146,6 +146,9 @@ class Tracing:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
+    sealing_keys: Mapping[str, bytes] = field(repr=False)  # the first one seals, all of them open
+    endpoint_concurrency: int
+    disable_after: float
     ports: tuple[int, ...]
     allow_cidrs: tuple[str, ...]
     ca_file: str | None

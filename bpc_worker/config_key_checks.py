@@ -11,6 +11,7 @@ _SEED, _COMMAND, _PUBLIC, _NAME = (
     "signing.key_id",
 )
 _FORMER = "signing.former_keys"
+_SEALING = "webhook.sealing_keys"
 
 
 def check_keys(draft: Draft) -> None:
@@ -65,6 +66,7 @@ def _refuse_development_keys(draft: Draft) -> None:
         DEVELOPMENT_SEED,
         development_signer,
     )
+    from bpc_worker.sealing import DEVELOPMENT_SEALING_KEY
 
     known = {
         _SEED: DEVELOPMENT_SEED,
@@ -78,6 +80,9 @@ def _refuse_development_keys(draft: Draft) -> None:
     former = draft.values[_FORMER]
     if isinstance(former, dict) and (DEVELOPMENT_SEED in former.values() or DEVELOPMENT_KEY_ID in former):
         used.append(_FORMER)
+    sealing = draft.values[_SEALING]
+    if isinstance(sealing, dict) and DEVELOPMENT_SEALING_KEY[1] in sealing.values():
+        used.append(_SEALING)
     draft.problems += [
         f"{draft.whence(name)}: the development key is known to everybody, and env is prod; choose another"
         for name in used

@@ -26,7 +26,7 @@ from bpc_worker.config_kinds import (
     url,
     whole,
 )
-from bpc_worker.config_maps import OTHERS, by_type, command, commands, rates, schedules, seeds
+from bpc_worker.config_maps import OTHERS, by_type, command, commands, rates, schedules, sealing_keys, seeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +222,22 @@ KEYS = (
     _key("limits.receipt_bytes", whole(1024, 1_048_576), 16_384, "largest signed receipt"),
     _key("tracing.enabled", switch, False, "a span per job, by OpenTelemetry"),
     _key("tracing.endpoint", url("http", "https"), None, "where spans are sent (OTLP)"),
+    _key(
+        "webhook.sealing_keys",
+        sealing_keys,
+        {},
+        "what the secrets of webhooks are sealed with; without one, dev uses a key that everybody knows",
+        secret=True,
+    ),
+    _key(
+        "webhook.endpoint_concurrency", whole(1, 1000), 4, "deliveries to one endpoint at a time, per worker"
+    ),
+    _key(
+        "webhook.disable_after",
+        duration(1, 365 * _day),
+        5 * _day,
+        "seconds of nothing but failures after which an endpoint is switched off",
+    ),
     _key("webhook.ports", ports, (443,), "ports that webhooks may be sent to"),
     _key("webhook.allow_cidrs", cidrs, (), "networks that are not public and are allowed, not in prod"),
     _key("webhook.ca_file", file, None, "certificate authorities (PEM) to trust beside the system's"),

@@ -12,7 +12,12 @@ from bpc_worker.config_keys import KEYS, Key
 from bpc_worker.config_kinds import NotAllowedError
 
 DEFAULT_PATH = "bpc-worker.yaml"
-_OF_COMMANDS = ("BPC_CONFIG", "BPC_KEYS_FILE", "BPC_TENANT")  # options of commands, no settings
+_OF_COMMANDS = (
+    "BPC_CONFIG",
+    "BPC_KEYS_FILE",
+    "BPC_TENANT",
+    "BPC_WEBHOOK_SECRET",
+)  # their options, no settings
 _IGNORED = ("BPC_TEST_", "BPC_BENCH_")
 # Kubernetes tells every pod about a service called "bpc" or "bpc-…" in such variables.
 _SERVICE_LINK = re.compile(r"BPC_(\w+_)?(SERVICE_(HOST|PORT\w*)|PORT_\d+_(TCP|UDP|SCTP)\w*)")

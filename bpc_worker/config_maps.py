@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
@@ -17,6 +18,8 @@ T = TypeVar("T")
 OTHERS = "*"  # in a mapping by type: every type that is not named
 _SEED = secret_bytes(32, 32)
 _JOB_TYPE = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
+_KEY_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_SEALING_KEY_SIZE = 32
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*$")]
 _Path = Annotated[str, msgspec.Meta(pattern=r"^/[^\0]*$")]
@@ -139,6 +142,38 @@ def _schedule(name: object, entry: object) -> Schedule:
     )
 
 
+def _sealing_key(name: object, entry: object) -> bytes:
+    if not isinstance(name, str) or not _KEY_NAME.fullmatch(name):
+        raise NotAllowedError(f"the name of a key matches ^{_KEY_NAME.pattern}$")
+    try:
+        found = b64decode(str(entry).strip(), validate=True)
+    except ValueError:
+        raise NotAllowedError("it is not base64") from None
+    if len(found) != _SEALING_KEY_SIZE:
+        raise NotAllowedError(f"it has {len(found)} bytes")
+    return found
+
+
+def _sealing_keys(value: object) -> dict[str, bytes]:
+    """Also as NAME:BASE64,NAME:BASE64, which is easier to put into a variable.
+
+    What is wrong is told by its number: where a name should be, there may be a key.
+    """
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        value = {name.strip(): key for name, _, key in (part.partition(":") for part in value.split(","))}
+    elif isinstance(value, str):
+        value = json.loads(value)
+    if not isinstance(value, dict):
+        raise NotAllowedError("it is not a mapping")
+    found = {}
+    for number, (name, entry) in enumerate(value.items(), start=1):
+        try:
+            found[str(name)] = _sealing_key(name, entry)
+        except NotAllowedError as error:
+            raise NotAllowedError(f"key {number}: {error}") from None
+    return found
+
+
 def by_type(kind: Kind, others: float) -> Kind:
     """A number for every job type: one for all, or a mapping whose `*` is for those it does not name."""
 
@@ -211,4 +246,9 @@ schedules = Kind(
     '{cron: "0 3 * * *", type: JOB_TYPE, payload: {}, tenant: name, queue: default}',
     lambda value: _mapping(value, _schedule),
     _objects(cron="string!", type="string!", payload="object", tenant="string", queue="string"),
+)
+sealing_keys = Kind(
+    "NAME:KEY,NAME:KEY or a mapping of names to keys, each of 32 bytes in base64",
+    _sealing_keys,
+    {"type": "object", "additionalProperties": {"type": "string", "contentEncoding": "base64"}},
 )

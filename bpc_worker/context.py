@@ -20,16 +20,18 @@ from bpc_worker.handler_api import (
     Reading,
     Request,
     Response,
+    Retryable,
     Tally,
     Tx,
     Write,
 )
-from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Settleable, Status
+from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Retry, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.keyring import Keyring
 from bpc_worker.lease import Holding
 from bpc_worker.signers import Signer
 from bpc_worker.tracing import NO_SPAN, JobSpan
+from bpc_worker.turnstile import Turnstiles
 
 _LONGEST_STAGE = 200
 
@@ -70,6 +72,7 @@ class Equipment:
     keyring: Keyring
     breakers: Breakers
     egress: Egress
+    turnstiles: Turnstiles
     settlement: Callable[[Claim, Settleable], Settlement]
     metrics: HandlerMetrics
 
@@ -121,6 +124,10 @@ class HandlerContext:
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         return self._equipment.keyring.disclosure_seed(passport_version_id)
 
+    def unseal(self, sealed: bytes, *, row_id: UUID) -> bytes:
+        tenant_id = self._holding.claim.tenant_id
+        return self._equipment.keyring.sealer.open(sealed, tenant_id=tenant_id, row_id=row_id)
+
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Reading]:
         self._reading = True
@@ -135,6 +142,10 @@ class HandlerContext:
 
     async def reject(self, write: Write, error: Permanent) -> NoReturn:
         await self._end(Failed(info(error)), write)
+        raise error
+
+    async def retry(self, write: Write, error: Retryable) -> NoReturn:
+        await self._end(Retry(info(error), error.after_seconds), write)
         raise error
 
     async def _end(self, outcome: Settleable, write: Write) -> None:
@@ -160,8 +171,11 @@ class HandlerContext:
         self._holding.check()
         return await self._equipment.egress.post(url, headers=headers, body=body)
 
-    def breaker(self, target: str, *, code: str) -> AbstractContextManager[None]:
-        return self._equipment.breakers.guard(target, code=code)
+    def breaker(self, target: str, *, code: str, key: str = "") -> AbstractContextManager[None]:
+        return self._equipment.breakers.guard(target, code=code, key=key)
+
+    def place(self, target: str) -> AbstractAsyncContextManager[None]:
+        return self._equipment.turnstiles.place(target)
 
     def stage(self, name: str, **progress: object) -> None:
         self._holding.stage = clean(name)[:_LONGEST_STAGE]

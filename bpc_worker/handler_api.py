@@ -82,6 +82,7 @@ class Policy:
     payload_bytes: int = 131_072
     proof_bytes: int = 262_144
     receipt_bytes: int = 16_384
+    webhook_disable_after: float = 5 * 86_400.0  # seconds of nothing but failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,9 @@ class Context(Protocol):
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         """What the salts of a version are made from; the same on every worker of the installation."""
 
+    def unseal(self, sealed: bytes, *, row_id: UUID) -> bytes:
+        """A secret as it stands in that row of the job's tenant; FORBIDDEN when it was sealed for another."""
+
     def reading(self) -> AbstractAsyncContextManager[Reading]:
         """Read preconditions and inputs; keep it short, nothing is computed inside."""
 
@@ -182,6 +186,9 @@ class Context(Protocol):
 
     async def reject(self, write: Write, error: Permanent) -> NoReturn:
         """Like complete, but the job becomes FAILED with `error`."""
+
+    async def retry(self, write: Write, error: Retryable) -> NoReturn:
+        """Like complete, but the job is tried again later, or dies if this was its last attempt."""
 
     def check_lease(self) -> None:
         """Raise LeaseLost unless the lease is proven: stands before every effect outside the database."""
@@ -198,12 +205,18 @@ class Context(Protocol):
         TLS that fails, a connection that breaks, an answer that is not HTTP; both are retryable.
         """
 
-    def breaker(self, target: str, *, code: str) -> AbstractContextManager[None]:
-        """Stands around one call to an outside `target`, say a host.
+    def breaker(self, target: str, *, code: str, key: str = "") -> AbstractContextManager[None]:
+        """Stands around one call to an outside `target`, say a host; each `key` of it has its own breaker.
 
         Raises Snooze with `code` while too many such calls have failed lately: no attempt is counted. Inside,
         a Retryable or a time-out is the target's failure, a Permanent is its answer; any other error says
         nothing about it.
+        """
+
+    def place(self, target: str) -> AbstractAsyncContextManager[None]:
+        """Stands around one call to `target`, too: at most so many of them at a time in this process.
+
+        Waits for its turn while calls are quick; raises Snooze with RATE_LIMITED when they are not.
         """
 
     def stage(self, name: str, **progress: object) -> None:
@@ -229,3 +242,4 @@ class HandlerSpec(Generic[P]):
     max_attempts: int | None = None  # None: jobs.max_attempts_default
     priority: Priority = Priority.NORMAL
     child_tasks: tuple[AnyChildTask, ...] = ()  # what ctx.child may be asked for
+    waits_outside: bool = False  # for servers of others: such jobs get at most half of the slots

@@ -7,6 +7,7 @@ from uuid import UUID
 from bpc_worker.core.disclosure import disclosure_seed
 from bpc_worker.core.hashing import sha256
 from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.sealing import Sealer
 from bpc_worker.signers import LocalSigner, Signer
 
 DEVELOPMENT_KEY_ID = "development"
@@ -17,17 +18,22 @@ DEVELOPMENT_DISCLOSURE_KEY = sha256(b"bpc-worker: the development disclosure key
 
 
 class Keyring:
-    """Who signs, and what the salts of withheld fields are made from; either may be missing.
+    """Who signs, what the salts of withheld fields are made from, who seals; each may be missing.
 
     New receipts name the key of `signer`. Those of `former` only end what was compiled before a rotation.
     """
 
-    __slots__ = ("_disclosure_key", "_former", "_signer")
+    __slots__ = ("_disclosure_key", "_former", "_signer", "sealer")
 
     def __init__(
-        self, signer: Signer | None, disclosure_key: bytes | None, former: Iterable[Signer] = ()
+        self,
+        signer: Signer | None,
+        disclosure_key: bytes | None,
+        former: Iterable[Signer] = (),
+        sealer: Sealer | None = None,
     ) -> None:
         self._signer = signer
+        self.sealer = Sealer(()) if sealer is None else sealer  # without keys it tells what is missing
         self._disclosure_key = disclosure_key
         self._former = {each.key_id: each for each in former}
 

@@ -20,6 +20,7 @@ from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.registry import Registry
 from bpc_worker.sampler import SampleRules
+from bpc_worker.sealing import DEVELOPMENT_SEALING_KEY, Sealer
 from bpc_worker.signers import LocalSigner, Signer
 from bpc_worker.throttle import Throttle
 
@@ -117,17 +118,21 @@ def policy(settings: Settings) -> Policy:
         payload_bytes=settings.limits.payload_bytes,
         proof_bytes=settings.limits.proof_bytes,
         receipt_bytes=settings.limits.receipt_bytes,
+        webhook_disable_after=settings.webhook.disable_after,
     )
 
 
-def poster(settings: Settings) -> Poster:
+def egress_rules(settings: Settings) -> EgressRules:
     told = settings.webhook
-    rules = EgressRules(
+    return EgressRules(
         ports=frozenset(told.ports),
         plain_http=settings.env == "dev",
         holes=tuple(ip_network(cidr) for cidr in told.allow_cidrs),
     )
-    return Poster(rules, ca_file=told.ca_file)
+
+
+def poster(settings: Settings) -> Poster:
+    return Poster(egress_rules(settings), ca_file=settings.webhook.ca_file)
 
 
 def keyring(settings: Settings) -> Keyring:
@@ -137,7 +142,13 @@ def keyring(settings: Settings) -> Keyring:
         signer = signer or development_signer()
         disclosure_key = disclosure_key or DEVELOPMENT_DISCLOSURE_KEY
     former = [LocalSigner(key_id, seed) for key_id, seed in settings.signing.former_keys.items()]
-    return Keyring(signer, disclosure_key, former)
+    return Keyring(signer, disclosure_key, former, sealer(settings))
+
+
+def sealer(settings: Settings) -> Sealer:
+    """Who seals and opens the secrets of webhooks; in production nobody, unless there is a key."""
+    keys = tuple(settings.webhook.sealing_keys.items())
+    return Sealer(keys or (() if settings.env == "prod" else (DEVELOPMENT_SEALING_KEY,)))
 
 
 def _signer(settings: Settings) -> Signer | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 _LARGEST_EXPONENT = 30  # beyond any cap, and 60^30 is still a float
 _SNOOZE_CAP_SECONDS = 900.0
 _LONGEST_SNOOZE_SECONDS = 86_400.0
+_LONGEST_WISH_SECONDS = 3600.0
 JITTER = 0.1
 
 
@@ -18,6 +19,11 @@ class Backoff:
         """Seconds after the given number of attempts; `dice` in [0, 1) adds up to 10 %, never less."""
         plain: float = min(self.cap, self.base ** min(attempts, _LARGEST_EXPONENT))
         return _in_milliseconds(plain * (1 + JITTER * dice))
+
+
+def retry_delay(wanted: float, *, dice: float) -> float:
+    """What somebody outside asks for, up to an hour; never sooner than that."""
+    return min(max(wanted, 0.0), _LONGEST_WISH_SECONDS) * (1 + JITTER * dice)
 
 
 def snooze_delay(wanted: float, snoozes: int, *, dice: float) -> float:

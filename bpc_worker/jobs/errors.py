@@ -49,6 +49,7 @@ class JobError(Exception):
     """An error with a code. Its message and detail are stored: never a secret, never a payload."""
 
     retryable: bool
+    after_seconds = 0.0  # not sooner than that
 
     def __init__(self, code: str, message: str, *, detail: Mapping[str, object] | None = None) -> None:
         super().__init__(f"{code}: {message}")
@@ -58,9 +59,20 @@ class JobError(Exception):
 
 
 class Retryable(JobError):  # noqa: N818 - the word handler authors raise
-    """It might work later."""
+    """It might work later: after the backoff, and not before `after_seconds`."""
 
     retryable = True
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        detail: Mapping[str, object] | None = None,
+        after_seconds: float = 0.0,
+    ) -> None:
+        super().__init__(code, message, detail=detail)
+        self.after_seconds = after_seconds
 
 
 class Permanent(JobError):  # noqa: N818 - the word handler authors raise

@@ -107,9 +107,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """It might work later; the attempt counts."""
+    """It might work later, and not before `after_seconds`; the attempt counts."""
 
     error: ErrorInfo
+    after_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

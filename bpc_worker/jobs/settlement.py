@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import assert_never
 
-from bpc_worker.jobs.backoff import Backoff, snooze_delay
+from bpc_worker.jobs.backoff import Backoff, retry_delay, snooze_delay
 from bpc_worker.jobs.model import (
     MAX_SNOOZES,
     Cancelled,
@@ -36,8 +36,9 @@ def settlement(claim: Claim, outcome: Settleable, *, backoff: Backoff, dice: flo
     match outcome:
         case Done(result, spec_hash):
             return Settlement(status=Status.SUCCEEDED, result=result, spec_hash=spec_hash)
-        case Retry(error):
-            return _retried(claim, error, backoff.after(claim.attempts, dice=dice))
+        case Retry(error, after_seconds):
+            asked_for = retry_delay(after_seconds, dice=dice)
+            return _retried(claim, error, max(backoff.after(claim.attempts, dice=dice), asked_for))
         case Failed(error):
             return Settlement(status=Status.FAILED, error=error, event="job:failed")
         case Snoozed(error, seconds):

@@ -69,10 +69,10 @@ class Owner:
 
     @asynccontextmanager
     async def _session(self, mode: str, traceparent: str | None = None) -> AsyncIterator[Session]:
-        await begin(self.link, self.tenant_id, mode, timeout=_CALL_SECONDS)
+        origin = Origin(tenant_id=self.tenant_id, traceparent=traceparent)
+        await begin(self.link, self.tenant_id, mode, timeout=_CALL_SECONDS, origin=origin)
         try:
             queue = app.queue_settings(self.settings, self.registry)
-            origin = Origin(tenant_id=self.tenant_id, traceparent=traceparent)
             session = Session(self.link, origin, queue, _STATEMENT_SECONDS)
             yield session
             await self.link.run(b"COMMIT", timeout=_STATEMENT_SECONDS)

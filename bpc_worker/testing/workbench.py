@@ -38,13 +38,16 @@ from bpc_worker.jobs.settlement import settlement
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.lease import Holding
 from bpc_worker.registry import Registry
+from bpc_worker.sealing import DEVELOPMENT_SEALING_KEY, Sealer
 from bpc_worker.settler import Settler
 from bpc_worker.testing.builders import A_TENANT
 from bpc_worker.testing.clock import FakeClock
 from bpc_worker.testing.receiver import Receiver
 from bpc_worker.testing.transactions import Answers, FakeTransactions, Statement
+from bpc_worker.turnstile import Turnstiles
 
 _TIMEOUT_SECONDS = 300.0
+_AT_A_TIME = 4  # to one receiver
 
 Handlers = HandlerSpec[Any] | Iterable[HandlerSpec[Any]] | Mapping[str, HandlerSpec[Any]]
 
@@ -124,7 +127,9 @@ class Workbench:
     commands: Mapping[str, Command] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     keyring: Keyring = field(
-        default_factory=lambda: Keyring(development_signer(), DEVELOPMENT_DISCLOSURE_KEY)
+        default_factory=lambda: Keyring(
+            development_signer(), DEVELOPMENT_DISCLOSURE_KEY, sealer=Sealer([DEVELOPMENT_SEALING_KEY])
+        )
     )
     egress: Egress = field(default_factory=Receiver)
     clock: FakeClock = field(default_factory=FakeClock)
@@ -158,6 +163,7 @@ class Workbench:
             keyring=self.keyring,
             breakers=Breakers(BreakerRules(), clock=self._seconds),
             egress=self.egress,
+            turnstiles=Turnstiles(_AT_A_TIME, clock=self._seconds),
             settlement=end,
             metrics=self.measured,
         )

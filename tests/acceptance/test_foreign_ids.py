@@ -25,6 +25,7 @@ IDS = {
     "COMPILE_PASSPORT": ("passport_id", "snapshot_id", "rule_package_version_id", "build_id"),
     "SIGN_PASSPORT": ("passport_version_id", "build_id"),
     "GENERATE_QR": ("passport_version_id", "build_id"),
+    "DELIVER_WEBHOOK": ("webhook_delivery_id",),
     "RECORD_DEAD_LETTER": ("job_id",),
 }
 CASES = [(job_type, name) for job_type, names in IDS.items() for name in names]
@@ -67,6 +68,7 @@ class Tenants:
             "passport_versions",
             "passport_builds",
             "events",
+            "webhook_deliveries",
             "jobs",
         )
         tenant_id = self.theirs["tenant_id"]
@@ -89,6 +91,11 @@ def tenants(server: Server) -> Iterator[Tenants]:
             for path, build in zip(paths, builds, strict=True):
                 assert path.ended(build, within=120).state == "DONE"
             ours, theirs = (_ids(db, db.tenant(path.tenant)) for path in paths)
+            db.run(  # theirs is PENDING, and must stay so whatever becomes of jobs of ours that name it
+                "UPDATE webhook_deliveries SET status = 'DELIVERED', delivered_at = now()"
+                " WHERE tenant_id = %s",
+                [ours["tenant_id"]],
+            )
             yield Tenants(db, ours, theirs)
 
 
@@ -105,7 +112,17 @@ def _ids(db: Database, tenant_id: str) -> dict[str, str]:
         " VALUES (%s, 'TEST_NOOP', 'DEAD_LETTER', 5, now()) RETURNING job_id",
         [tenant_id],
     )
-    return {name: str(value) for name, value in (row | dead).items()}
+    delivery = db.one(
+        "WITH endpoint AS (INSERT INTO webhook_endpoints"
+        " (webhook_endpoint_id, tenant_id, url, secret, public_key)"
+        " VALUES (gen_random_uuid(), %s, 'https://example.com/', 'sealed', sha256('key'))"
+        " RETURNING tenant_id, webhook_endpoint_id)"
+        " INSERT INTO webhook_deliveries (tenant_id, webhook_endpoint_id, event_id, event_type, body)"
+        " SELECT tenant_id, webhook_endpoint_id, gen_random_uuid(), 'PASSPORT_SIGNED', '{}' FROM endpoint"
+        " RETURNING webhook_delivery_id",
+        [tenant_id],
+    )
+    return {name: str(value) for name, value in (row | dead | delivery).items()}
 
 
 def test_every_id_of_every_payload_is_tried() -> None:

@@ -36,7 +36,7 @@ class Outside:
         breakers = Breakers(BreakerRules(min_samples=2), clock=lambda: self.now)
         equipment = Equipment(
             database=None, children=None, commands={}, policy=None, keyring=None,  # type: ignore[arg-type]  # not asked for
-            breakers=breakers, egress=None, settlement=None, metrics=None,  # type: ignore[arg-type]
+            breakers=breakers, egress=None, turnstiles=None, settlement=None, metrics=None,  # type: ignore[arg-type]
         )  # fmt: skip
         self.context = HandlerContext(cast("Holding", None), equipment)
         self.spec = HandlerSpec(job_type="TEST_CALL", payload=Nothing, handle=self.handle)

@@ -33,6 +33,18 @@ ROLES = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader", "bpc_producer")
 
 # What moves on while work goes on. Everything else, of every table, is refused once it has its last state.
 MOVES = {
+    "webhook_endpoints": {
+        "status",
+        "max_attempts",
+        "secret",
+        "public_key",
+        "former_secret",
+        "former_until",
+        "failing_since",
+        "disabled_at",
+        "disabled_reason",
+    },
+    "webhook_subscriptions": {"active"},
     "passport_builds": {"state", "snapshot_id", "passport_version_id", "errors", "finished_at"},
     "passport_build_documents": {
         "kind",
@@ -97,6 +109,15 @@ EDGES = {
         },
         {"COMPILING": "signature = NULL, public_key = NULL, qr_payload = NULL, qr_png = NULL"}
         | dict.fromkeys(("SIGNED", "ACTIVE", "SUPERSEDED", "REVOKED"), ""),
+    ),
+    "webhook_deliveries": (
+        "bpc_worker",
+        {"PENDING>DELIVERED", "PENDING>FAILED", "FAILED>PENDING"},
+        {
+            "PENDING": "delivered_at = NULL",
+            "DELIVERED": "delivered_at = now()",
+            "FAILED": "delivered_at = NULL",
+        },
     ),
     "signing_keys": (
         "bpc_app",

@@ -165,6 +165,19 @@ def test_those_who_look_do_not_see_what_the_salts_are_made_from(db: Database, ro
     assert unseen == ["disclosure_seed"]
 
 
+@pytest.mark.parametrize("role", ["bpc_operator", "bpc_reader"])
+def test_those_who_look_do_not_see_what_webhooks_are_signed_with(db: Database, role: str) -> None:
+    domain(db)
+    unseen = [
+        column
+        for column in domain_columns(db)["webhook_endpoints"]
+        if not db.one(
+            "SELECT has_column_privilege(%s, 'webhook_endpoints', %s, 'SELECT') AS may", [role, column]
+        )["may"]
+    ]
+    assert sorted(unseen) == ["former_secret", "secret", "url"]
+
+
 def test_the_tenant_is_forgotten_with_the_transaction(db: Database) -> None:
     made = domain(db)
     with psycopg.connect(db.url_as("bpc_worker")) as connection:

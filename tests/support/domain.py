@@ -115,7 +115,23 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         document_version_id=document_version_id,
     )
     chain = uuid4()
-    add("events", "event_id", **an_event(chain))
+    endpoint = add(
+        "webhook_endpoints",
+        "webhook_endpoint_id",
+        webhook_endpoint_id=uuid4(),
+        url="https://example.com/hook",
+        secret=b"sealed",
+        public_key=sha256(b"a public key"),
+    )
+    add(
+        "webhook_subscriptions",
+        "webhook_subscription_id",
+        webhook_endpoint_id=endpoint,
+        event_type="PASSPORT_SIGNED",
+    )
+    add("events", "event_id", **an_event(chain))  # a trigger makes its delivery
+    db.run("UPDATE webhook_deliveries SET status = 'DELIVERED', delivered_at = now() WHERE tenant_id = %s",
+           [tenant_id])  # fmt: skip
     with db.connect() as connection, connection.transaction():
         connection.execute("SELECT set_config('bpc.tenant_id', %s, true), bpc_number_events()", [tenant_id])
     return Domain(

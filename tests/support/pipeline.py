@@ -30,11 +30,11 @@ class Pipeline:
     db: Database
     tenant: str = "acme"
 
-    def call(self, work: Callable[[Owner], Coroutine[object, object, T]]) -> T:
+    def call(self, work: Callable[[Owner], Coroutine[object, object, T]], **env: str) -> T:
         """Run something of bpc_worker.owner for this tenant."""
 
         async def run() -> T:
-            settings = config.load(env={})
+            settings = config.load(env=env)
             url = self.db.url_as("bpc_app")
             async with open_owner(settings, registry.load(), url, self.tenant) as owner:
                 return await work(owner)

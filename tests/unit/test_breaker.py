@@ -322,3 +322,17 @@ def test_targets_that_nobody_calls_any_more_are_forgotten() -> None:
             pass
 
     assert len(breakers._by_target) <= 1000
+
+
+def test_who_shares_a_target_does_not_share_its_fate_and_the_worst_state_is_told() -> None:
+    watch = Watch()
+    breakers = watch.breakers()
+    for _ in range(4):
+        with pytest.raises(TimeoutError), breakers.guard("a.example", code=Code.WEBHOOK_FAILED, key="one"):
+            raise TimeoutError
+    with breakers.guard("a.example", code=Code.WEBHOOK_FAILED, key="two"):
+        pass
+
+    assert watch.seen[-1] == ("a.example", State.OPEN)
+    with pytest.raises(Snooze), breakers.guard("a.example", code=Code.WEBHOOK_FAILED, key="one"):
+        pytest.fail("called")

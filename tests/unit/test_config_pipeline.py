@@ -9,6 +9,7 @@ from bpc_worker.config import describe, load
 from bpc_worker.core.build_id import COMPILER_BUILD_ID
 from bpc_worker.core.signing import Ed25519Signer
 from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, DEVELOPMENT_SEED
+from bpc_worker.sealing import DEVELOPMENT_SEALING_KEY
 from tests.support.configuration import file, problem, problems
 
 SEED = bytes(range(32))
@@ -110,7 +111,10 @@ def test_a_bad_seed_is_not_also_a_missing_one() -> None:
     assert "is not allowed" in only
 
 
-KNOWN_SEED, KNOWN_SALT = (b64encode(key).decode() for key in (DEVELOPMENT_SEED, DEVELOPMENT_DISCLOSURE_KEY))
+KNOWN_SEED, KNOWN_SALT, KNOWN_SEALING = (
+    b64encode(key).decode()
+    for key in (DEVELOPMENT_SEED, DEVELOPMENT_DISCLOSURE_KEY, DEVELOPMENT_SEALING_KEY[1])
+)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +132,7 @@ KNOWN_SEED, KNOWN_SALT = (b64encode(key).decode() for key in (DEVELOPMENT_SEED, 
             },
             "signing.public_key",
         ),
+        ({"BPC_WEBHOOK_SEALING_KEYS": f"a:{SALT_TEXT},b:{KNOWN_SEALING}"}, "webhook.sealing_keys"),
     ],
 )
 def test_production_refuses_the_keys_of_development(env: dict[str, str], key: str) -> None:
@@ -197,6 +202,41 @@ def test_bad_former_keys_are_refused_and_not_shown(value: str, said: str) -> Non
     assert said in text
     assert SALT_TEXT[:8] not in text
     assert "hunter2" not in text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [f"2027:{TEXT}, 2026:{SALT_TEXT}", f'{{"2027": "{TEXT}", "2026": "{SALT_TEXT}"}}'],
+    ids=["pairs", "JSON"],
+)
+def test_sealing_keys_have_names_and_the_first_one_seals(value: str) -> None:
+    settings = load(env={"BPC_WEBHOOK_SEALING_KEYS": value})
+
+    assert [*settings.webhook.sealing_keys.items()] == [("2027", SEED), ("2026", SALT)]
+    shown = f"{describe(settings)} {settings!r}"
+    assert ("webhook.sealing_keys", "2027, 2026", "env:BPC_WEBHOOK_SEALING_KEYS") in describe(settings)
+    assert TEXT not in shown
+    assert repr(SEED) not in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (TEXT, "key 1: the name of a key matches"),
+        ("[]", "key 1: the name of a key matches"),
+        ('{"a": "hunter2"}', "key 1: it is not base64"),
+        ("a:hunter2", "it is not base64"),
+        (f"a:{b64encode(bytes(31)).decode()}", "it has 31 bytes"),
+        (f"a b:{TEXT}", "the name of a key matches"),
+        (f":{TEXT}", "the name of a key matches"),
+    ],
+)
+def test_other_sealing_keys_are_refused_without_being_shown(value: str, words: str) -> None:
+    text = problem({"BPC_WEBHOOK_SEALING_KEYS": value})
+
+    assert words in text
+    assert "hunter2" not in text
+    assert TEXT not in text
 
 
 def test_production_starts_without_keys_for_those_who_do_not_sign() -> None:

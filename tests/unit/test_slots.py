@@ -64,3 +64,21 @@ def test_what_is_worth_holding_may_shrink_below_what_is_held() -> None:
 
 def test_a_worker_without_such_types_has_no_cap() -> None:
     assert Slots(10, in_children=(), worth_holding=lambda: 4).caps == {}
+
+
+def test_those_who_wait_for_servers_of_others_get_half_of_the_slots() -> None:
+    some = Slots(10, in_children={"COMPILE"}, worth_holding=lambda: 4, outside={"DELIVER"})
+    assert some.caps == {frozenset({"COMPILE"}): 4, frozenset({"DELIVER"}): 5}
+
+    for _ in range(5):
+        some.take("DELIVER")
+    assert some.caps == {frozenset({"COMPILE"}): 4, frozenset({"DELIVER"}): 0}
+
+    assert [some.leave("DELIVER") for _ in range(3)] == [False, True, False]
+    assert (some.taken, some.caps[frozenset({"DELIVER"})]) == (2, 3)
+
+
+def test_a_single_slot_is_for_everybody() -> None:
+    some = Slots(1, in_children=(), worth_holding=lambda: 0, outside={"DELIVER"})
+
+    assert some.caps == {frozenset({"DELIVER"}): 1}

@@ -163,8 +163,9 @@ class Transactions:
         follow_ups: tuple[NewJob, ...] = ()
         try:
             async with self._pool.link() as link:
-                await begin(link, claim.tenant_id, "READ COMMITTED", timeout=self._timeout)
-                session = Session(link, Origin.of(claim), self._settings, self._statement_timeout)
+                origin = Origin.of(claim)
+                await begin(link, claim.tenant_id, "READ COMMITTED", timeout=self._timeout, origin=origin)
+                session = Session(link, origin, self._settings, self._statement_timeout)
                 await write(session)
                 status = await self._settle(link, holding, settlement)
                 committing, follow_ups = True, tuple(session.follow_ups)
@@ -206,9 +207,23 @@ class Transactions:
         raise Unavailable(Code.DB_UNAVAILABLE, "the COMMIT did not take place")
 
 
-async def begin(link: Link, tenant_id: TenantId, mode: str, *, timeout: float) -> None:
-    """Row level security sees the tenant inside this transaction only, never on the session."""
-    statement = sql.SQL(
-        "BEGIN TRANSACTION ISOLATION LEVEL {}; {} SELECT set_config('bpc.tenant_id', {}, true)"
-    ).format(sql.SQL(mode), sql.SQL(link.dsn.local_limits()), sql.Literal(str(tenant_id)))
+async def begin(
+    link: Link, tenant_id: TenantId, mode: str, *, timeout: float, origin: Origin | None = None
+) -> None:
+    """Row level security sees the tenant inside this transaction only, never on the session.
+
+    What triggers queue in it follows from the same `origin` as what is queued here.
+    """
+    known: dict[str, object] = {"tenant_id": tenant_id}
+    if origin is not None:
+        known |= {"job_id": origin.job_id, "correlation_id": origin.correlation_id}
+        known |= {"traceparent": origin.traceparent}
+    said = [
+        sql.SQL("set_config({}, {}, true)").format(sql.Literal(f"bpc.{name}"), sql.Literal(str(value)))
+        for name, value in known.items()
+        if value is not None
+    ]
+    statement = sql.SQL("BEGIN TRANSACTION ISOLATION LEVEL {}; {} SELECT {}").format(
+        sql.SQL(mode), sql.SQL(link.dsn.local_limits()), sql.SQL(", ").join(said)
+    )
     await link.run(statement, timeout=timeout)

@@ -29,6 +29,19 @@ def test_a_retry_waits_two_to_the_power_of_attempts(attempts: int, delay: int) -
     assert (result.status, result.delay_seconds, result.refund) == (Status.QUEUED, delay, 0)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "attempts", "delay"), [(90, 1, 90), (7, 1, 7), (7, 3, 8), (1e12, 1, 3600), (-5, 1, 2)]
+)
+def test_whoever_asks_for_patience_gets_it_up_to_an_hour_and_never_less_than_the_backoff(
+    wanted: float, attempts: int, delay: float
+) -> None:
+    retry = Retry(an_error(), wanted)
+
+    assert settled(retry, attempts=attempts).delay_seconds == delay
+    assert delay <= settled(retry, attempts=attempts, dice=0.99).delay_seconds <= delay * 1.1
+    assert settled(retry, attempts=5).status is Status.DEAD_LETTER
+
+
 def test_the_fifth_failure_is_a_dead_letter() -> None:
     result = settled(Retry(an_error()), attempts=5)
 

@@ -1,0 +1,78 @@
+"""At most so many at a time: quick ones are waited for, slow ones cost nobody else a slot."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from bpc_worker.handler_api import Snooze
+from bpc_worker.turnstile import Turnstiles
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_whoever_comes_while_it_is_full_waits_for_the_next_place() -> None:
+    turnstiles, order = Turnstiles(1, clock=Clock()), []
+
+    async def call(name: str) -> None:
+        async with turnstiles.place("a"):
+            order.append(f"{name} in")
+            await asyncio.sleep(0)
+            order.append(f"{name} out")
+
+    await asyncio.gather(call("first"), call("second"), call("third"))
+
+    assert order == ["first in", "first out", "second in", "second out", "third in", "third out"]
+    assert turnstiles._by_target == {}  # nobody is there, so nothing is remembered
+
+
+async def test_targets_do_not_stand_in_each_others_way() -> None:
+    turnstiles = Turnstiles(1, clock=Clock())
+    async with turnstiles.place("a"), turnstiles.place("b"):
+        pass
+
+
+async def test_when_those_inside_are_slow_nobody_waits() -> None:
+    clock = Clock()
+    turnstiles = Turnstiles(2, clock=clock)
+    async with AsyncExitStack() as inside:
+        await inside.enter_async_context(turnstiles.place("a"))
+        await inside.enter_async_context(turnstiles.place("a"))
+        clock.now = 1.5
+        with pytest.raises(Snooze) as snooze:
+            await inside.enter_async_context(turnstiles.place("a"))
+        assert snooze.value.code == "RATE_LIMITED"
+        await inside.enter_async_context(turnstiles.place("b"))
+    async with turnstiles.place("a"):
+        pass
+
+
+async def test_whoever_gives_up_takes_no_place() -> None:
+    turnstiles = Turnstiles(1, clock=Clock())
+    entered = asyncio.Event()
+
+    async def wait() -> None:
+        async with turnstiles.place("a"):
+            entered.set()
+
+    async with turnstiles.place("a"):
+        waiting = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+    async with turnstiles.place("a"):
+        assert not entered.is_set()
+
+
+async def test_patience_ends_when_quick_ones_turn_out_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bpc_worker.turnstile._PATIENCE", 0.01)
+    turnstiles = Turnstiles(1, clock=Clock())
+    async with turnstiles.place("a"):
+        with pytest.raises(Snooze):
+            async with turnstiles.place("a"):
+                raise AssertionError("there was no place")
