@@ -4,8 +4,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 WHEEL_DIR := dist
 BENCH_READY := .venv-bench/.ready
-CORE_COVERED = $(BIN)/coverage run --source=bpc_worker.core -m pytest
-CORE_REPORT = $(BIN)/coverage report --fail-under=100 --precision=2 --skip-covered --show-missing
+CORE_RULES = --rcfile=tests/core_coverage.ini
+CORE_COVERED = $(BIN)/coverage erase $(CORE_RULES) && $(BIN)/coverage run $(CORE_RULES) -m pytest -n 2
+CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
+  $(BIN)/coverage report $(CORE_RULES) --fail-under=100 --precision=2 --skip-covered --show-missing
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow, dict_row
 from bpc_worker.adapters.migrate import migrate
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.doctor.catalogue import Thing, things
-from tests.support.database import postgres
+from tests.support.database import NO_FSYNC, postgres
 
 FILE = Path(__file__).parents[2] / "sql" / "catalogue.jsonl"
 
@@ -41,6 +41,6 @@ def text_of(catalogue: list[Thing]) -> str:
 
 
 if __name__ == "__main__":
-    with postgres() as server:
+    with postgres(NO_FSYNC) as server:
         migrate(server.url("postgres"))
         FILE.write_text(text_of(catalogue_of(server.url("postgres"))), encoding="utf-8")
