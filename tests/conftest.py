@@ -71,3 +71,10 @@ def server() -> Iterator[Server]:
 def db(server: Server) -> Iterator[Database]:
     with databases.database(server) as database:
         yield database
+
+
+@pytest.fixture(scope="module")
+def untouched_db(server: Server) -> Iterator[Database]:
+    """One for all tests of a file that only look at it: to make one takes longer than such a test."""
+    with databases.database(server) as database:
+        yield database

@@ -43,7 +43,7 @@ def any_db(request: pytest.FixtureRequest) -> Iterator[Database]:
                 yield db
 
 
-@pytest.fixture(params=["empty", "not analysed", "analysed"])
+@pytest.fixture(scope="module", params=["empty", "not analysed", "analysed"])
 def table(request: pytest.FixtureRequest, any_db: Database) -> Database:
     any_db.run("TRUNCATE jobs")
     if request.param != "empty":

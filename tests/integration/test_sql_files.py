@@ -16,11 +16,11 @@ DLQ = sorted((ROOT / "dlq").glob("*.sql"))
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: str(path.relative_to(ROOT / "queries")))
-def test_postgres_accepts_the_query(path: Path, db: Database) -> None:
+def test_postgres_accepts_the_query(path: Path, untouched_db: Database) -> None:
     name = str(path.relative_to(ROOT / "queries").with_suffix(""))
     parts = sorted(set(re.findall(r"-- if (?:no )?(\w+)", path.read_text())))
     choices = [chosen for count in range(len(parts) + 1) for chosen in combinations(parts, count)]
-    with db.connect() as connection:
+    with untouched_db.connect() as connection:
         for number, chosen in enumerate(choices):
             connection.execute(f"PREPARE q{number} AS ".encode() + prepared(name, *chosen).text)
 

@@ -24,7 +24,7 @@ from tests.support import oracle
 Params = Sequence[object] | Mapping[str, object] | None
 
 _TEMPLATE = "bpc_template"
-# Tests end processes, never the machine: what the kernel has been given is safe, and a test takes half the time.
+# Tests end processes, never the machine: what the kernel has been given is safe.
 NO_FSYNC = {"fsync": "off", "full_page_writes": "off"}
 _numbers = count(1)
 
