@@ -242,4 +242,4 @@ class HandlerSpec(Generic[P]):
     max_attempts: int | None = None  # None: jobs.max_attempts_default
     priority: Priority = Priority.NORMAL
     child_tasks: tuple[AnyChildTask, ...] = ()  # what ctx.child may be asked for
-    waits_outside: bool = False  # for servers of others: such jobs get at most half of the slots
+    waits_outside: bool = False  # for servers of others: such jobs have slots of their own

@@ -114,7 +114,7 @@ class Runner:
             return 0
         # What waits to be settled takes no slot; but were the database slow, it must not pile up.
         slots = self._parts.slots
-        return min(slots.free, 2 * slots.count - len(self._jobs))
+        return min(slots.free, 2 * slots.count - (len(self._jobs) - slots.outside))
 
     @property
     def _poll_is_due(self) -> bool:

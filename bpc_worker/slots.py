@@ -4,26 +4,31 @@ from collections.abc import Callable, Collection
 
 from bpc_worker.ports import Caps
 
+_OUTSIDE_TO_OTHERS = 4  # a request under way is a socket and a little memory
+_LEAST_OUTSIDE = 32
+
 
 class _Share:
     """The slots of some types, and how many of them are worth having at the moment."""
 
-    def __init__(self, types: Collection[str], most: Callable[[], int]) -> None:
+    def __init__(self, types: Collection[str], most: Callable[[], int], *, several: bool) -> None:
         self.types = frozenset(types)
         self._most = most
+        self._several = several
         self.taken = 0
 
     @property
     def room(self) -> int:
-        """None while they have half of what they can use: one claim for several is cheaper."""
+        """Where `several` are claimed at a time, none while they have half of what they can use."""
         most = self._most()
-        room = most - self.taken
-        return room if room >= max(1, most // 2) else 0
+        room = max(0, most - self.taken)
+        return room if not self._several or room >= max(1, most // 2) else 0
 
 
 class Slots:
-    """A job that waits for a child or for a server of others has no use for its slot. Some are kept for those
-    that need neither.
+    """A job that waits for a child has no use for its slot: some are kept for those that do not. A job that
+    waits for a server of others takes none of them: such jobs have slots of their own, and many, because
+    servers of others may take their time.
 
     `worth_holding` is how many jobs the children can be kept busy with, as far as is known at the moment.
     """
@@ -38,16 +43,21 @@ class Slots:
     ) -> None:
         self.count = count
         self.taken = 0
-        shares = (
-            _Share(in_children, lambda: min(worth_holding(), count - count // 4)),
-            _Share(frozenset(outside) - frozenset(in_children), lambda: max(1, count // 2)),
-        )
-        self._shares = [share for share in shares if share.types]
+        most_outside = max(_LEAST_OUTSIDE, _OUTSIDE_TO_OTHERS * count)
+        children = _Share(in_children, lambda: min(worth_holding(), count - count // 4), several=True)
+        outside = frozenset(outside) - children.types
+        self._outside = _Share(outside, lambda: most_outside, several=False)
+        self._shares = [share for share in (children, self._outside) if share.types]
         self._of_type = {job_type: share for share in self._shares for job_type in share.types}
 
     @property
     def free(self) -> int:
-        return self.count - self.taken
+        return self.count - (self.taken - self.outside)
+
+    @property
+    def outside(self) -> int:
+        """How many of the taken ones are beside the count."""
+        return self._outside.taken
 
     @property
     def caps(self) -> Caps:

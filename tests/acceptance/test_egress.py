@@ -1,8 +1,8 @@
 """A real worker in a network where everything that may not be called is there and listens."""
 
-import json
 import subprocess
 import sys
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,8 +11,10 @@ import pytest
 from tests.support.certificates import Authority
 from tests.support.database import Database
 from tests.support.island import Island, can_be_made, island, worker_inside
+from tests.support.webhook_jobs import Deliveries
 from tests.support.worker import until
 
+KEYS = {"BPC_WEBHOOK_SEALING_KEYS": "2026:" + b64encode(bytes(range(32))).decode()}
 PUBLIC, PUBLIC_6 = "93.184.216.34", "2606:2800:220:1::1"
 FORBIDDEN = [
     "127.0.0.1", "::1", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.1.1", "169.254.169.254",
@@ -78,31 +80,28 @@ def test_a_worker_calls_what_is_public_and_nothing_else(
 ) -> None:
     _can_be_reached(place)
     before = place.accepted
-    refused = [db.enqueue("TEST_POST", _payload(each)) for each in _forbidden_urls()]
-    sent = [db.enqueue("TEST_POST", _payload(f"https://{host}/")) for host in GOOD]
+    deliveries = Deliveries(db, **KEYS)
+    bad, good = _forbidden_urls(), [f"https://{host}/" for host in GOOD]
+    deliveries.add(*bad, *good)
+    refused, sent = [deliveries.queue(url) for url in bad], [deliveries.queue(url) for url in good]
     proxy = "http://127.0.0.1:3128"
     with worker_inside(
         place, db, BPC_ENV="prod", BPC_WEBHOOK_CA_FILE=authority.ca_file,
-        HTTPS_PROXY=proxy, HTTP_PROXY=proxy, ALL_PROXY=proxy, https_proxy=proxy, all_proxy=proxy,
+        HTTPS_PROXY=proxy, HTTP_PROXY=proxy, ALL_PROXY=proxy, https_proxy=proxy, all_proxy=proxy, **KEYS,
     ) as running:  # fmt: skip
         until(lambda: _ended(db) == len(refused) + len(sent), within=60, what="every job ended")
         assert running.stop() == 0
     came = place.accepted - before
 
-    wrong = {job: db.job(job) for job in refused if not _was_blocked(db.job(job))}
+    wrong = [db.job(job) for job in refused if not _was_blocked(db.job(job))]
     assert not wrong
-    assert [db.job(job)["result"] for job in sent] == [{"status": 200, "bytes": 2, "truncated": False}] * len(
-        sent
-    )
+    assert {deliveries.status(job) for job in refused} == {"FAILED"}
+    assert {deliveries.status(job) for job in sent} == {"DELIVERED"}
     # One connection for each good one, and one that was answered with a redirect.
     assert {each.split()[0] for each in came} == {PUBLIC, PUBLIC_6}
     assert sum(came.values()) == len(GOOD) + 1
     assert came == Counter({each: count for each, count in came.items() if each.endswith(" 443")})
     db.check_history()
-
-
-def _payload(url: str) -> str:
-    return json.dumps({"url": url})
 
 
 def _ended(db: Database) -> int:

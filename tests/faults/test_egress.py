@@ -1,6 +1,5 @@
 """Bad receivers of every kind, with the whole thirty seconds, on a worker that has other work to do."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,15 @@ from tests.support.database import Database
 from tests.support.egress_trial import p95, seconds, try_out
 from tests.support.island import can_be_made, island, worker_inside
 from tests.support.receivers import CUT, HANGING, HANGING_IN_TLS, TOO_MUCH
+from tests.support.webhook_jobs import Deliveries
 from tests.support.worker import until
 
 
 def test_no_receiver_takes_more_than_its_deadline_much_memory_or_the_time_of_others(
     db: Database, tmp_path: Path
 ) -> None:
-    def queue(url: str) -> str:
-        return db.enqueue("TEST_POST", json.dumps({"url": url}), max_attempts=1)
-
-    figures = try_out(db, tmp_path, queue, of_each=3, good_jobs=150, BPC_WORKER_CONCURRENCY=80)
+    """Real deliveries, on a worker with its ten slots."""
+    figures = try_out(db, tmp_path, Deliveries(db).queue, of_each=2, good_jobs=150)
     print(figures)
 
     assert figures.longest_attempt < 32
@@ -37,25 +35,23 @@ def test_no_receiver_takes_more_than_its_deadline_much_memory_or_the_time_of_oth
 def test_name_servers_that_never_answer_cost_no_other_delivery_its_time(db: Database, tmp_path: Path) -> None:
     if not can_be_made():
         pytest.skip("needs root and a network namespace of its own")
-    public, silent = "93.184.216.34", [f"silent-{number}.test" for number in range(200)]
+    public, silent = "93.184.216.34", [f"silent-{number}.test" for number in range(150)]
     names = {"good.test": [[public]], **{name: [] for name in silent}}
     authority = Authority(tmp_path)
     chain = authority.chain("good.test")
 
-    def queue(host: str) -> str:
-        return db.enqueue("TEST_POST", json.dumps({"url": f"https://{host}/"}), max_attempts=1)
-
     with (
         island(chain=chain, addresses=[public], names=names, ports=[443]) as place,
-        worker_inside(
-            place, db, BPC_ENV="prod", BPC_WEBHOOK_CA_FILE=authority.ca_file, BPC_WORKER_CONCURRENCY=40
-        ) as running,
+        worker_inside(place, db, BPC_WEBHOOK_CA_FILE=authority.ca_file) as running,
     ):
         until(lambda: running.said("started"), within=20)
-        threads, jobs, fine = 0, [], []
-        for turn in range(100):
-            jobs += [queue(name) for name in (silent[2 * turn], silent[2 * turn + 1])]
-            fine.append(queue("good.test"))
+        deliveries, threads = Deliveries(db), 0
+        deliveries.add(*(f"https://{name}/" for name in silent))
+        jobs: list[str] = []
+        fine: list[str] = []
+        for name in silent:
+            jobs.append(deliveries.queue(f"https://{name}/"))
+            fine.append(deliveries.queue("https://good.test/"))
             until(lambda: db.job(fine[-1])["finished_at"], within=10)
             threads = max(threads, len(list(Path(f"/proc/{running.pid}/task").iterdir())))
         late = [seconds(db, job, "created_at", "started_at") for job in fine]

@@ -66,19 +66,24 @@ def test_a_worker_without_such_types_has_no_cap() -> None:
     assert Slots(10, in_children=(), worth_holding=lambda: 4).caps == {}
 
 
-def test_those_who_wait_for_servers_of_others_get_half_of_the_slots() -> None:
+def test_those_who_wait_for_servers_of_others_take_no_slot_from_anybody() -> None:
     some = Slots(10, in_children={"COMPILE"}, worth_holding=lambda: 4, outside={"DELIVER"})
-    assert some.caps == {frozenset({"COMPILE"}): 4, frozenset({"DELIVER"}): 5}
+    assert some.caps == {frozenset({"COMPILE"}): 4, frozenset({"DELIVER"}): 40}
 
-    for _ in range(5):
+    for _ in range(39):
         some.take("DELIVER")
-    assert some.caps == {frozenset({"COMPILE"}): 4, frozenset({"DELIVER"}): 0}
+    assert (some.taken, some.outside, some.free) == (39, 39, 10)
+    assert some.caps == {frozenset({"COMPILE"}): 4, frozenset({"DELIVER"}): 1}  # one by one, to the last
 
-    assert [some.leave("DELIVER") for _ in range(3)] == [False, True, False]
-    assert (some.taken, some.caps[frozenset({"DELIVER"})]) == (2, 3)
+    some.take("DELIVER")
+    some.take("SIGN")
+    assert (some.taken, some.free, some.caps[frozenset({"DELIVER"})]) == (41, 9, 0)
+
+    assert [some.leave("DELIVER") for _ in range(3)] == [True, False, False]
+    assert (some.taken, some.outside, some.caps[frozenset({"DELIVER"})]) == (38, 37, 3)
 
 
-def test_a_single_slot_is_for_everybody() -> None:
+def test_few_slots_have_many_beside_them() -> None:
     some = Slots(1, in_children=(), worth_holding=lambda: 0, outside={"DELIVER"})
 
-    assert some.caps == {frozenset({"DELIVER"}): 1}
+    assert some.caps == {frozenset({"DELIVER"}): 32}

@@ -40,6 +40,8 @@ async def test_targets_do_not_stand_in_each_others_way() -> None:
 async def test_when_those_inside_are_slow_nobody_waits() -> None:
     clock = Clock()
     turnstiles = Turnstiles(2, clock=clock)
+    async with turnstiles.place("a"):  # quick, so there may be two
+        pass
     async with AsyncExitStack() as inside:
         await inside.enter_async_context(turnstiles.place("a"))
         await inside.enter_async_context(turnstiles.place("a"))
@@ -76,3 +78,37 @@ async def test_patience_ends_when_quick_ones_turn_out_to_be_slow(monkeypatch: py
         with pytest.raises(Snooze):
             async with turnstiles.place("a"):
                 raise AssertionError("there was no place")
+
+
+async def room(turnstiles: Turnstiles, target: str) -> int:
+    """How many get in at once, one of those who wait for nobody."""
+    async with AsyncExitStack() as inside:
+        for number in range(10):
+            try:
+                await inside.enter_async_context(turnstiles.place(target))
+            except Snooze:
+                return number
+    return 10
+
+
+async def test_a_stranger_has_one_call_until_it_was_quick_and_again_after_a_slow_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bpc_worker.turnstile._PATIENCE", 0.01)
+    clock = Clock()
+    turnstiles = Turnstiles(4, clock=clock)
+
+    assert [await room(turnstiles, "a"), await room(turnstiles, "a")] == [1, 4]
+    async with turnstiles.place("a"):
+        clock.now += 30
+    assert [await room(turnstiles, "a"), await room(turnstiles, "a")] == [1, 4]
+
+
+async def test_only_so_many_are_remembered() -> None:
+    turnstiles = Turnstiles(4, clock=Clock())
+    for number in range(1500):
+        async with turnstiles.place(str(number)):
+            pass
+
+    assert len(turnstiles._quick) == 1000
+    assert "1499" in turnstiles._quick
