@@ -139,6 +139,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    days: Mapping[str, int]  # by kind; 0: kept
+
+
+@dataclass(frozen=True, slots=True)
 class Tracing:
     enabled: bool
     endpoint: str | None
@@ -181,6 +186,7 @@ class Settings:
     compiler_build_id: str
     ingest: Ingest
     limits: Limits
+    retention: Retention
     tracing: Tracing
     webhook: Webhook
     circuit_breaker: CircuitBreaker

@@ -26,7 +26,18 @@ from bpc_worker.config_kinds import (
     url,
     whole,
 )
-from bpc_worker.config_maps import OTHERS, by_type, command, commands, rates, schedules, sealing_keys, seeds
+from bpc_worker.config_maps import (
+    KEPT,
+    OTHERS,
+    by_type,
+    command,
+    commands,
+    rates,
+    retention,
+    schedules,
+    sealing_keys,
+    seeds,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +231,12 @@ KEYS = (
     _key("limits.payload_bytes", whole(1024, 16_777_216), 131_072, "largest payload of a passport"),
     _key("limits.proof_bytes", whole(1024, 67_108_864), 262_144, "largest proof of a passport"),
     _key("limits.receipt_bytes", whole(1024, 1_048_576), 16_384, "largest signed receipt"),
+    _key(
+        "retention.days",
+        retention,
+        KEPT,
+        "days after which RETENTION_SWEEP removes what nothing rests on, per kind; 0: kept",
+    ),
     _key("tracing.enabled", switch, False, "a span per job, by OpenTelemetry"),
     _key("tracing.endpoint", url("http", "https"), None, "where spans are sent (OTLP)"),
     _key(

@@ -15,6 +15,11 @@ from bpc_worker.cron import Cron, CronError
 
 T = TypeVar("T")
 
+# What RETENTION_SWEEP removes, and how long it is kept at least; the functions of the database know the same.
+FEWEST_DAYS = {"drafts": 30, "documents": 30, "passports": 3650}
+KEPT = dict.fromkeys(FEWEST_DAYS, 0)
+_MOST_DAYS = 36500
+
 OTHERS = "*"  # in a mapping by type: every type that is not named
 _SEED = secret_bytes(32, 32)
 _JOB_TYPE = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
@@ -174,6 +179,16 @@ def _sealing_keys(value: object) -> dict[str, bytes]:
     return found
 
 
+def _days(kind: object, value: object) -> int:
+    if kind not in FEWEST_DAYS:
+        raise NotAllowedError(f"there are {', '.join(FEWEST_DAYS)}")
+    least = FEWEST_DAYS[str(kind)]
+    days = msgspec.convert(value, int)
+    if days != 0 and not least <= days <= _MOST_DAYS:
+        raise NotAllowedError(f"0, or {least} to {_MOST_DAYS}")
+    return days
+
+
 def by_type(kind: Kind, others: float) -> Kind:
     """A number for every job type: one for all, or a mapping whose `*` is for those it does not name."""
 
@@ -227,6 +242,12 @@ seeds = Kind(
     f"a mapping (JSON in the environment) of key ids to {_SEED.allowed}",
     lambda value: _mapping(value, _seed),
     {"type": "object", "additionalProperties": _SEED.schema},
+)
+retention = Kind(
+    "a mapping (JSON in the environment) of "
+    + ", ".join(f"{kind} to 0 or {least} and more" for kind, least in FEWEST_DAYS.items()),
+    lambda value: KEPT | _mapping(value, _days),
+    _object(**dict.fromkeys(FEWEST_DAYS, "integer")),
 )
 rates = Kind(
     "a mapping (JSON in the environment) of job types, or other buckets, to {per_second: 5, burst: 10}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -83,6 +83,7 @@ class Policy:
     proof_bytes: int = 262_144
     receipt_bytes: int = 16_384
     webhook_disable_after: float = 5 * 86_400.0  # seconds of nothing but failures
+    retention_days: Mapping[str, int] = field(default_factory=dict)  # by kind; 0: kept
 
 
 @dataclass(frozen=True, slots=True)

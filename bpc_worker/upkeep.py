@@ -21,6 +21,8 @@ from bpc_worker.schedules import Planned, Scheduler
 from bpc_worker.table_reaper import TableReaper
 from bpc_worker.wiring import backoff, call_timeout, dsn, sample_rules
 
+_SWEEP = "RETENTION_SWEEP"
+
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
@@ -55,7 +57,8 @@ def upkeep_of(
         spread=ids.spread,
         chores=(sampler.note_overdue, *_chores(settings, link, metrics)),
     )
-    if not settings.schedules:
+    planned = _planned(settings)
+    if not planned:
         return Upkeep((reaper.run, sampler.run), link.drop)
 
     def queued(queue: str, job_type: str) -> None:
@@ -65,7 +68,7 @@ def upkeep_of(
     scheduler = Scheduler(
         ScheduleBook(link, call_timeout=call_timeout(settings)),
         store,
-        _planned(settings),
+        planned,
         on_queued=queued,
         on_database=note,
         spread=ids.spread,
@@ -90,7 +93,8 @@ def _chores(settings: Settings, link: Link, metrics: Metrics) -> list[Chore]:
 
 
 def _planned(settings: Settings) -> dict[str, Planned]:
-    return {
+    """What is configured; what has a retention is swept every night if nobody says when."""
+    configured = {
         name: Planned(
             cron=Cron.parse(told.cron),
             type=told.type,
@@ -100,3 +104,8 @@ def _planned(settings: Settings) -> dict[str, Planned]:
         )
         for name, told in settings.schedules.items()
     }
+    swept = any(planned.type == _SWEEP for planned in configured.values())
+    if swept or not any(settings.retention.days.values()):
+        return configured
+    nightly = Planned(cron=Cron.parse("17 3 * * *"), type=_SWEEP, payload={}, tenant=None, queue=None)
+    return {"retention": nightly} | configured

@@ -119,6 +119,7 @@ def policy(settings: Settings) -> Policy:
         proof_bytes=settings.limits.proof_bytes,
         receipt_bytes=settings.limits.receipt_bytes,
         webhook_disable_after=settings.webhook.disable_after,
+        retention_days=settings.retention.days,
     )
 
 

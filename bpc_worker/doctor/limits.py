@@ -84,7 +84,12 @@ def per_worker(case: Case) -> int:
     """The most connections of one worker: its own, its handlers', the one that listens, its inbox's."""
     settings = case.settings
     inbox = INBOX_CONNECTIONS if settings.producer.scan_dir is not None else 0
-    keeps_up = settings.schedules or settings.reaper.tables or any(settings.jobs.retention_days.values())
+    keeps_up = (
+        settings.schedules
+        or settings.reaper.tables
+        or any(settings.jobs.retention_days.values())
+        or any(settings.retention.days.values())
+    )
     own = ENGINE_CONNECTIONS + ROSTER_CONNECTIONS + bool(settings.rate_limits) + bool(keeps_up)
     return own + settings.database.handler_connections + settings.notify.enabled + inbox
 

@@ -58,11 +58,11 @@ async def create_snapshot(owner: Owner, documents: Sequence[str]) -> Snapshot:
 
     async def create() -> Snapshot:
         async with owner.transaction() as tx:
-            found = [await find_document(owner, tx, wanted) for wanted in documents]
-            _check_validated(found)
-            made = one(
+            made = one(  # first: from here on retention waits for us
                 await tx.query("builds/make_snapshot", {"tenant_id": owner.tenant_id}), _Made, "snapshot"
             )
+            found = [await find_document(owner, tx, wanted) for wanted in documents]
+            _check_validated(found)
             params = {
                 "tenant_id": owner.tenant_id,
                 "snapshot_id": made.snapshot_id,
