@@ -16,7 +16,7 @@ from bpc_worker.cron import Cron, CronError
 T = TypeVar("T")
 
 # What RETENTION_SWEEP removes, and how long it is kept at least; the functions of the database know the same.
-FEWEST_DAYS = {"drafts": 30, "documents": 30, "passports": 3650}
+FEWEST_DAYS = {"drafts": 30, "documents": 30, "deliveries": 30, "passports": 3650}
 KEPT = dict.fromkeys(FEWEST_DAYS, 0)
 _MOST_DAYS = 36500
 
@@ -112,14 +112,21 @@ def _one_command(value: object) -> Command:
     return _command("command", json.loads(value) if isinstance(value, str) else value)
 
 
-def _seed(name: object, value: object) -> object:
-    if not isinstance(name, str) or not 0 < len(name) <= 200:  # noqa: PLR2004
-        raise NotAllowedError("a key id has 1 to 200 characters")
-    try:
-        return _SEED.parse(value)
-    except ValueError as error:  # whose words must not show what was given
-        detail = f" ({error})" if isinstance(error, NotAllowedError) else ""
-        raise NotAllowedError(f"not {_SEED.allowed}{detail}") from None
+def _seeds(value: object) -> dict[str, object]:
+    """What is wrong is told by its number: where a key id should be, there may be a seed."""
+    entries: object = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(entries, dict):
+        raise NotAllowedError("it is not a mapping")
+    found: dict[str, object] = {}
+    for number, (name, seed) in enumerate(entries.items(), start=1):
+        if not isinstance(name, str) or not 0 < len(name) <= 200:  # noqa: PLR2004
+            raise NotAllowedError(f"key {number}: a key id has 1 to 200 characters")
+        try:
+            found[name] = _SEED.parse(seed)
+        except ValueError as error:  # whose words must not show what was given
+            detail = f" ({error})" if isinstance(error, NotAllowedError) else ""
+            raise NotAllowedError(f"key {number}: not {_SEED.allowed}{detail}") from None
+    return found
 
 
 def _rate(name: object, entry: object) -> Rate:
@@ -240,7 +247,7 @@ commands = Kind(
 command = Kind(f"(JSON in the environment) {_COMMAND_WORDS}", _one_command, _COMMAND)
 seeds = Kind(
     f"a mapping (JSON in the environment) of key ids to {_SEED.allowed}",
-    lambda value: _mapping(value, _seed),
+    _seeds,
     {"type": "object", "additionalProperties": _SEED.schema},
 )
 retention = Kind(

@@ -17,6 +17,7 @@ _STEPS = {
     "unsigned": "drafts",
     "snapshots": "drafts",
     "documents": "documents",
+    "deliveries": "deliveries",
     "passports": "passports",
 }
 

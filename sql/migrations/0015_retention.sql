@@ -49,6 +49,12 @@ EXECUTE FUNCTION bpc_refuse_change('a passport that is signed or in force is nev
 CREATE TRIGGER passport_versions_leave_by_retention BEFORE DELETE ON passport_versions
 FOR EACH ROW WHEN (NOT bpc_in_retention()) EXECUTE FUNCTION bpc_refuse_change('only retention removes passports');
 
+DROP TRIGGER webhook_deliveries_delivered_stay ON webhook_deliveries;
+CREATE TRIGGER webhook_deliveries_delivered_stay BEFORE UPDATE ON webhook_deliveries
+FOR EACH ROW WHEN (OLD.status = 'DELIVERED') EXECUTE FUNCTION bpc_refuse_change('it was delivered');
+CREATE TRIGGER webhook_deliveries_leave_by_retention BEFORE DELETE ON webhook_deliveries
+FOR EACH ROW WHEN (NOT bpc_in_retention()) EXECUTE FUNCTION bpc_refuse_change('only retention removes deliveries');
+
 -- From when on everything of that kind is kept. Nobody can ask for less than this, by no setting.
 CREATE FUNCTION bpc_retention_cut_off(kind text, kept_days integer) RETURNS timestamptz
 LANGUAGE plpgsql STABLE
@@ -216,6 +222,34 @@ BEGIN
 END
 $$;
 
+-- Deliveries that have ended. Their events stay.
+CREATE FUNCTION bpc_sweep_deliveries(kept_days integer, after uuid, page integer)
+RETURNS TABLE (cut_off timestamptz, removed jsonb, last_id uuid, at_the_end boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+AS $$
+DECLARE
+  seen uuid[];
+  old_ids uuid[];
+BEGIN
+  cut_off := bpc_retention_cut_off('deliveries', kept_days);
+  seen := ARRAY(SELECT d.webhook_delivery_id FROM webhook_deliveries AS d
+                WHERE d.tenant_id = bpc_tenant() AND d.webhook_delivery_id > after
+                ORDER BY d.webhook_delivery_id LIMIT page);
+  old_ids := ARRAY(
+    SELECT d.webhook_delivery_id FROM webhook_deliveries AS d
+    WHERE d.webhook_delivery_id = ANY (seen) AND d.status <> 'PENDING'
+      AND greatest(d.created_at, d.delivered_at) < cut_off
+    FOR UPDATE SKIP LOCKED);
+  PERFORM set_config('bpc.retention', 'on', true);
+  DELETE FROM webhook_deliveries AS d WHERE d.webhook_delivery_id = ANY (old_ids);
+  PERFORM set_config('bpc.retention', '', true);
+  removed := jsonb_build_object('deliveries', cardinality(old_ids));
+  last_id := seen[cardinality(seen)];
+  at_the_end := cardinality(seen) < page;
+  RETURN NEXT;
+END
+$$;
+
 -- Versions that are SUPERSEDED or REVOKED, and that nothing has happened to since; with the builds that led to them.
 CREATE FUNCTION bpc_sweep_passports(kept_days integer, after uuid, page integer)
 RETURNS TABLE (cut_off timestamptz, removed jsonb, last_id uuid, at_the_end boolean)
@@ -254,9 +288,9 @@ END
 $$;
 
 REVOKE EXECUTE ON FUNCTION bpc_sweep_builds, bpc_sweep_unsigned, bpc_sweep_snapshots, bpc_sweep_documents,
-  bpc_sweep_passports FROM PUBLIC;
+  bpc_sweep_deliveries, bpc_sweep_passports FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION bpc_sweep_builds, bpc_sweep_unsigned, bpc_sweep_snapshots, bpc_sweep_documents,
-  bpc_sweep_passports TO bpc_worker;
+  bpc_sweep_deliveries, bpc_sweep_passports TO bpc_worker;
 
 -- What the sweep looks for, which no statement asked for before.
 CREATE INDEX passport_builds_version ON passport_builds (passport_version_id);

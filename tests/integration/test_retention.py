@@ -9,11 +9,14 @@ from tests.support.database import Database
 from tests.support.domain import domain
 from tests.support.retention import OLD, YOUNG, Attic
 
-DAYS = {"builds": 30, "unsigned": 30, "snapshots": 30, "documents": 30, "passports": 3650}
+DAYS = {
+    "builds": 30, "unsigned": 30, "snapshots": 30, "documents": 30, "deliveries": 30, "passports": 3650,
+}  # fmt: skip
 ROLES = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader", "bpc_producer")
 DELETABLE = (
     "document_versions", "facts", "fact_sources", "data_snapshots", "snapshot_items", "passport_builds",
     "passport_build_documents", "passport_versions", "events", "signing_keys", "documents",
+    "webhook_deliveries",
 )  # fmt: skip
 
 
@@ -122,6 +125,15 @@ def test_versions_that_were_never_signed_go_unless_somebody_waits_for_them(attic
         attic.version(OLD, status)
 
     assert gone(attic, "unsigned") == old
+
+
+def test_deliveries_go_when_they_have_ended(attic: Attic) -> None:
+    old = {attic.delivery(OLD, "DELIVERED"), attic.delivery(OLD, "FAILED")}
+    attic.delivery(OLD, "PENDING")
+    attic.delivery(YOUNG, "DELIVERED")
+    attic.delivery(YOUNG, "FAILED")
+
+    assert gone(attic, "deliveries") == old
 
 
 def test_passports_go_when_they_are_long_past_and_never_while_in_force(attic: Attic) -> None:

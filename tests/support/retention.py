@@ -126,13 +126,29 @@ class Attic:
             aggregate_id=self.domain.passport_id,
             aggregate_version=1000 + next(_numbers),
             event_type="PASSPORT_COMPILED",
-            occurred_at=self.db.one("SELECT now() - make_interval(days => %s) AS at", [days])["at"],
+            occurred_at=self._days_ago(days),
             actor_id="test",
             payload=f'{{"passport_version_id": "{version}"}}',
             payload_hash=sha256(b"{}"),
             prev_event_hash=sha256(b"before"),
             event_hash=sha256(uuid4().bytes),
         )
+
+    def delivery(self, days: int, status: str) -> UUID:
+        return self._aged(
+            "webhook_deliveries",
+            "webhook_delivery_id",
+            days,
+            webhook_endpoint_id=uuid4(),
+            event_id=uuid4(),
+            event_type="PASSPORT_SIGNED",
+            body=b"{}",
+            status=status,
+            delivered_at=self._days_ago(days) if status == "DELIVERED" else None,
+        )
+
+    def _days_ago(self, days: int) -> object:
+        return self.db.one("SELECT now() - make_interval(days => %s) AS at", [days])["at"]
 
     def ids(self) -> set[UUID]:
         """Of everything that retention could be about."""
@@ -142,6 +158,7 @@ class Attic:
             "data_snapshots": "snapshot_id",
             "passport_builds": "build_id",
             "passport_versions": "passport_version_id",
+            "webhook_deliveries": "webhook_delivery_id",
         }
         rows = [row for table, key in keys.items() for row in self.db.run(f"SELECT {key} AS id FROM {table}")]
         return {row["id"] for row in rows if isinstance(row["id"], UUID)}

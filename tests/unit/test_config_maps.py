@@ -166,3 +166,24 @@ def test_tracing_needs_to_know_where_to() -> None:
     assert problem({"BPC_TRACING_ENABLED": "on"}) == (
         "tracing.enabled (env:BPC_TRACING_ENABLED): also needs tracing.endpoint (BPC_TRACING_ENDPOINT)"
     )
+
+
+def test_a_retention_is_told_by_kind_and_everything_else_is_kept() -> None:
+    settings = load(env={"BPC_RETENTION_DAYS": '{"documents": 365}'})
+
+    assert settings.retention.days == {"drafts": 0, "documents": 365, "deliveries": 0, "passports": 0}
+    assert set(load(env={}).retention.days.values()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ('{"documents": 29}', "documents: 0, or 30 to 36500"),
+        ('{"passports": 3649}', "passports: 0, or 3650 to 36500"),
+        ('{"events": 365}', "there are drafts, documents, deliveries, passports"),
+        ('{"documents": "long"}', "documents: Expected `int`"),
+        ("365", "it is not a mapping"),
+    ],
+)
+def test_a_retention_that_is_too_short_is_refused(value: str, said: str) -> None:
+    assert said in problem({"BPC_RETENTION_DAYS": value})

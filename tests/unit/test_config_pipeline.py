@@ -190,10 +190,11 @@ def test_former_keys_are_read_and_shown_by_name_only() -> None:
     ("value", "said"),
     [
         ('{"2027-01": "' + SALT_TEXT + '"}', "2027-01 is the key that signs now"),
-        ('{"k": "' + SALT_TEXT[:-4] + '"}', "k: not exactly 32 bytes in base64"),
-        ('{"k": "hunter2"}', "k: not exactly 32 bytes in base64"),
+        ('{"k": "' + SALT_TEXT[:-4] + '"}', "key 1: not exactly 32 bytes in base64"),
+        ('{"k": "hunter2"}', "key 1: not exactly 32 bytes in base64"),
         ("hunter2", "*** is not allowed"),
         ('{"": "' + SALT_TEXT + '"}', "a key id has"),
+        ('{"' + SALT_TEXT + '": "2026-1"}', "key 1: not exactly 32 bytes in base64"),
     ],
 )
 def test_bad_former_keys_are_refused_and_not_shown(value: str, said: str) -> None:
