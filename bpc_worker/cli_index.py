@@ -8,7 +8,7 @@ from bpc_worker.cli_parts import Group
 
 # Name: module, attribute, and the first sentence of its help; a test holds that it is.
 COMMANDS = {
-    "audit": ("cli_audit", "audit", "The audit trail: is it still what was written?"),
+    "audit": ("cli_audit_events", "audit", "The audit trail: is it still what was written?"),
     "completion": (
         "cli_config",
         "completion",

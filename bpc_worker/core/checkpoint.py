@@ -1,20 +1,23 @@
-"""BPC-CHECKPOINT-1: where all chains of a tenant ended at one moment, signed, to be kept elsewhere.
+"""BPC-CHECKPOINT-2: the tree over all events of a tenant and where each chain ended in it, signed.
 
-A tenant may have millions of chains, so heads are written and read one by one, and nothing holds them all.
+A tenant may have millions of chains, so heads are written one by one, and nothing holds them all; what is
+signed has their hash. Without the list it is as good a checkpoint, and shows nobody's ids.
 """
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
-from bpc_worker.core.canonical_json import decode, encode
+from bpc_worker.core.canonical_json import JsonValue, encode
 from bpc_worker.core.forms import (
     FormError,
     members,
+    parse_constant,
+    parse_count,
+    parse_hash,
     parse_signature,
     parse_text,
     parse_timestamp,
@@ -24,18 +27,21 @@ from bpc_worker.core.forms import (
     signature_text,
     texts_of,
 )
+from bpc_worker.core.hashing import sha256
 
-CHECKPOINT_VERSION = "BPC-CHECKPOINT-1"
+CHECKPOINT_VERSION = "BPC-CHECKPOINT-2"
 
 ChainKey: TypeAlias = tuple[str, UUID]
 
-_BEGINNING = b'{"checkpoint_version":"%s","heads":[' % CHECKPOINT_VERSION.encode()
-_HEAD = re.compile(
+HEAD = re.compile(
     rb'\{"aggregate_id":"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})","aggregate_type":"([a-z][a-z_]{1,62})",'
     rb'"aggregate_version":([1-9][0-9]{0,9}),"event_hash":"([0-9a-f]{64})"\}'
 )
-_LONGEST_HEAD = 512
-_LONGEST_ENDING = 4096
+_BEGINNING = b'{"checkpoint_version":"%s","heads":' % CHECKPOINT_VERSION.encode()
+_SIGNED = (
+    "checkpoint_version", "heads_count", "heads_sha256", "signing_key_id", "taken_at", "tenant_id",
+    "tree_root", "tree_size",
+)  # fmt: skip
 
 
 class CheckpointError(FormError):
@@ -66,120 +72,102 @@ class Taken:
     signing_key_id: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """All events of the tenant that were leaves then."""
+
+    size: int
+    root: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What is signed."""
+
+    taken: Taken
+    tree: Tree
+    heads_count: int
+    heads_sha256: bytes
+
+    def hash(self) -> bytes:
+        return sha256(encode(self._members()))
+
+    def signed(self, signature: bytes) -> dict[str, JsonValue]:
+        """The members of a checkpoint that does not list its heads."""
+        with raised_as(CheckpointError):
+            return self._members() | {"signature": signature_text(signature)}
+
+    def _members(self) -> dict[str, JsonValue]:
+        with raised_as(CheckpointError):
+            texts = texts_of(
+                {
+                    "checkpoint_version": CHECKPOINT_VERSION,
+                    "heads_sha256": self.heads_sha256,
+                    "signing_key_id": self.taken.signing_key_id,
+                    "taken_at": self.taken.taken_at,
+                    "tenant_id": self.taken.tenant_id,
+                    "tree_root": self.tree.root,
+                }
+            )
+        return texts | {"heads_count": self.heads_count, "tree_size": self.tree.size}
+
+
+def parse_signed(value: object) -> tuple[Statement, bytes]:
+    """The statement and its signature, of a checkpoint without its list of heads."""
+    with raised_as(CheckpointError):
+        found = members(value, (*_SIGNED, "signature"))
+        read(found, "checkpoint_version", parse_constant(CHECKPOINT_VERSION))
+        statement = Statement(
+            taken=Taken(
+                tenant_id=read(found, "tenant_id", parse_uuid),
+                taken_at=read(found, "taken_at", parse_timestamp),
+                signing_key_id=read(found, "signing_key_id", parse_text),
+            ),
+            tree=Tree(size=read(found, "tree_size", parse_count), root=read(found, "tree_root", parse_hash)),
+            heads_count=read(found, "heads_count", parse_count),
+            heads_sha256=read(found, "heads_sha256", parse_hash),
+        )
+        return statement, read(found, "signature", parse_signature)
+
+
 class CheckpointWriter:
     """The bytes of a checkpoint, part by part: `beginning`, `head` for each in order, `ending`."""
 
     def __init__(self, taken: Taken) -> None:
         self._taken = taken
-        self._hash = hashlib.sha256()
+        self._heads = hashlib.sha256(b"[")
         self._before: ChainKey | None = None
+        self.count = 0
 
     def beginning(self) -> bytes:
-        return self._hashed(_BEGINNING)
+        return _BEGINNING + b"["
 
     def head(self, head: ChainHead) -> bytes:
-        _check_order(self._before, head)
+        check_order(self._before, head)
         data = _head_bytes(head)
-        if not _HEAD.fullmatch(data):
+        if not HEAD.fullmatch(data):
             raise CheckpointError("/heads", f"not a head: {data!r}")
-        comma = b"," if self._before is not None else b""
+        data = b"," + data if self.count else data
         self._before = head.key
-        return self._hashed(comma + data)
-
-    def hash(self) -> bytes:
-        """What is signed, once all heads are there."""
-        whole = self._hash.copy()
-        whole.update(b"]," + _ending(self._taken))
-        return whole.digest()
-
-    def ending(self, signature: bytes) -> bytes:
-        with raised_as(CheckpointError):
-            signed = encode({"signature": signature_text(signature)})
-        return b"]," + signed[1:-1] + b"," + _ending(self._taken)
-
-    def _hashed(self, data: bytes) -> bytes:
-        self._hash.update(data)
+        self._heads.update(data)
+        self.count += 1
         return data
 
+    def statement(self, tree: Tree) -> Statement:
+        """What is to be signed, once all heads are there."""
+        heads = self._heads.copy()
+        heads.update(b"]")
+        return Statement(taken=self._taken, tree=tree, heads_count=self.count, heads_sha256=heads.digest())
 
-class CheckpointReader:
-    """Iterates over the heads in these bytes; `taken`, `signature` and `hash` are there after the last one.
+    def ending(self, tree: Tree, signature: bytes) -> bytes:
+        rest = self.statement(tree).signed(signature)
+        del rest["checkpoint_version"]  # it stands at the beginning
+        return b"]," + encode(rest)[1:]
 
-    Nothing of it counts before the signature over the hash was verified.
-    """
 
-    taken: Taken
-    signature: bytes
-    hash: bytes
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._buffer = b""
-        self._offset = 0  # of the buffer in the whole
-        self._hash = hashlib.sha256()
-
-    def __iter__(self) -> Iterator[ChainHead]:
-        self._take(_BEGINNING)
-        before: ChainKey | None = None
-        while not (before is None and self._sees(b"]")):
-            head = self._head()
-            _check_order(before, head)
-            yield head
-            before = head.key
-            if self._sees(b"]"):
-                break
-            self._take(b",")
-        self._end()
-
-    def _head(self) -> ChainHead:
-        self._fill(_LONGEST_HEAD)
-        found = _HEAD.match(self._buffer)
-        if found is None:
-            raise self._unexpected("a head")
-        self._take(found[0])
-        return ChainHead(
-            aggregate_id=UUID(found[1].decode()),
-            aggregate_type=found[2].decode(),
-            aggregate_version=int(found[3]),
-            event_hash=bytes.fromhex(found[4].decode()),
-        )
-
-    def _end(self) -> None:
-        self._take(b"],")
-        self._fill(_LONGEST_ENDING + 1)
-        if len(self._buffer) > _LONGEST_ENDING:
-            raise self._unexpected(f"at most {_LONGEST_ENDING} bytes after the heads")
-        with raised_as(CheckpointError):
-            names = ("signature", "signing_key_id", "taken_at", "tenant_id")
-            found = members(decode(b"{" + self._buffer), names)
-            self.signature = read(found, "signature", parse_signature)
-            self.taken = Taken(
-                tenant_id=read(found, "tenant_id", parse_uuid),
-                taken_at=read(found, "taken_at", parse_timestamp),
-                signing_key_id=read(found, "signing_key_id", parse_text),
-            )
-        self._hash.update(_ending(self.taken))
-        self.hash = self._hash.digest()
-
-    def _sees(self, expected: bytes) -> bool:
-        self._fill(len(expected))
-        return self._buffer.startswith(expected)
-
-    def _take(self, expected: bytes) -> None:
-        if not self._sees(expected):
-            raise self._unexpected(expected.decode())
-        self._hash.update(expected)
-        self._buffer = self._buffer[len(expected) :]
-        self._offset += len(expected)
-
-    def _fill(self, size: int) -> None:
-        """At least so many bytes, or all that there are."""
-        while len(self._buffer) < size and (chunk := next(self._chunks, b"")):
-            self._buffer += chunk
-
-    def _unexpected(self, expected: str) -> CheckpointError:
-        shown = self._buffer[:60].decode("ascii", "backslashreplace")
-        return CheckpointError("", f"byte {self._offset}: expected {expected}, found {shown!r}")
+def check_order(before: ChainKey | None, head: ChainHead) -> None:
+    if before is not None and head.key <= before:
+        raise CheckpointError("/heads", f"{head.aggregate_type} {head.aggregate_id} is twice or out of order")
 
 
 def _head_bytes(head: ChainHead) -> bytes:
@@ -192,21 +180,3 @@ def _head_bytes(head: ChainHead) -> bytes:
             }
         )
         return encode(texts | {"aggregate_version": head.aggregate_version})
-
-
-def _ending(taken: Taken) -> bytes:
-    """From the key id on; the signature, which is not part of what is signed, stands in front of it."""
-    with raised_as(CheckpointError):
-        texts = texts_of(
-            {
-                "signing_key_id": taken.signing_key_id,
-                "taken_at": taken.taken_at,
-                "tenant_id": taken.tenant_id,
-            }
-        )
-        return encode(texts)[1:]
-
-
-def _check_order(before: ChainKey | None, head: ChainHead) -> None:
-    if before is not None and head.key <= before:
-        raise CheckpointError("/heads", f"{head.aggregate_type} {head.aggregate_id} is twice or out of order")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from bpc_worker.adapters.postgres_server import Server
-from bpc_worker.owner import audit
+from bpc_worker.owner.audit.verify import verify
 from bpc_worker.owner.replays import Replayed, replay_version
 from tests.support import database as databases
 from tests.support.pipeline import Pipeline, pipeline
@@ -111,4 +111,4 @@ def test_a_changed_byte_is_named(made: Made, table: str, column: str) -> None:
 
     assert found.part == PARTS[table, column], found.message
     assert made.replayed().part is None
-    assert made.path.call(audit.verify).broken == 0
+    assert made.path.call(verify).broken == 0

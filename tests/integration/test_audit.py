@@ -12,12 +12,15 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from bpc_worker.core.checkpoint_compare import Change
 from bpc_worker.core.event_hash import Flaw
 from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, SignatureError, verify
 from bpc_worker.evidence import Happened
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.owner import audit
-from bpc_worker.owner.audit import Finding, Missing, Report
+from bpc_worker.owner.audit import streams
+from bpc_worker.owner.audit.checkpoints import read_checkpoint, write_checkpoint
+from bpc_worker.owner.audit.findings import Finding, LeafFlaw, Missing, Report
+from bpc_worker.owner.audit.verify import verify as verify_trail
 from bpc_worker.owner.keys import add_key, change_key, registry
 from bpc_worker.owner.session import Owner
 from tests.support.database import Database
@@ -66,15 +69,15 @@ def append(path: Pipeline, chain: UUID, count: int = 3) -> UUID:
 
 def verified(path: Pipeline, kept: bytes | None = None) -> Report:
     async def work(owner: Owner) -> Report:
-        against = None if kept is None else audit.read_checkpoint(io.BytesIO(kept))
-        return await audit.verify(owner, against)
+        against = None if kept is None else read_checkpoint(io.BytesIO(kept))
+        return await verify_trail(owner, against)
 
     return path.call(work)
 
 
 def checkpoint(path: Pipeline) -> bytes:
     file = io.BytesIO()
-    path.call(lambda owner: audit.write_checkpoint(owner, file))
+    path.call(lambda owner: write_checkpoint(owner, file))
     return file.getvalue()
 
 
@@ -179,6 +182,102 @@ def test_lost_events_and_heads_are_named(db: Database, path: Pipeline) -> None:
     }
 
 
+def test_swapped_and_appended_events_are_named(db: Database, path: Pipeline) -> None:
+    places, contents, appended, far, forked = (append(path, uuid4()) for _ in range(5))
+    with intruder(db) as connection:
+        connection.execute("ALTER TABLE events DROP CONSTRAINT events_first_follows_none")
+        for old, new in ((2, 9), (3, 2), (9, 3)):
+            connection.execute(
+                "UPDATE events SET aggregate_version = %s WHERE aggregate_id = %s AND aggregate_version = %s",
+                [new, places, old],
+            )
+        connection.execute(
+            "UPDATE events e SET payload = o.payload, payload_hash = o.payload_hash FROM events o"
+            " WHERE e.aggregate_id = %s AND o.aggregate_id = e.aggregate_id AND e.aggregate_version IN (1, 2)"
+            " AND o.aggregate_version = 3 - e.aggregate_version",
+            [contents],
+        )
+        for chain, copied, version in ((appended, 3, 4), (far, 3, 7)):
+            connection.execute(
+                "INSERT INTO events (tenant_id, aggregate_type, aggregate_id, aggregate_version, event_type,"
+                " occurred_at, actor_id, payload, payload_hash, prev_event_hash, event_hash)"
+                " SELECT tenant_id, aggregate_type, aggregate_id, %s, event_type, now(), actor_id, payload,"
+                " payload_hash, event_hash, sha256(event_hash) FROM events"
+                " WHERE aggregate_id = %s AND aggregate_version = %s",
+                [version, chain, copied],
+            )
+        connection.execute(
+            "UPDATE event_heads SET aggregate_version = 2, event_hash = (SELECT event_hash FROM events e"
+            " WHERE e.aggregate_id = event_heads.aggregate_id AND e.aggregate_version = 2)"
+            " WHERE aggregate_id = %s",
+            [forked],
+        )
+
+    assert named(verified(path)) == {
+        places: [(2, Flaw.WRONG_PREV)],
+        contents: [(1, Flaw.WRONG_HASH)],
+        appended: [(4, Flaw.WRONG_HASH)],
+        far: [(4, Flaw.GAP)],
+        forked: [(3, Flaw.WRONG_HEAD)],
+    }
+
+
+def test_an_emptied_table_is_named_chain_by_chain(db: Database, path: Pipeline) -> None:
+    chains = [append(path, uuid4()) for _ in range(3)]
+    with intruder(db) as connection:
+        connection.execute("ALTER TABLE events DISABLE TRIGGER USER")
+        connection.execute("TRUNCATE events")
+
+    found = named(verified(path))
+    assert {chain: found[chain] for chain in chains} == {chain: [(3, Missing.NO_CHAIN)] for chain in chains}
+    assert verified(path).broken == 4  # and the key's own
+
+
+def test_what_became_leaves_cannot_vanish_without_them(db: Database, path: Pipeline) -> None:
+    """A chain deleted with its head, and one cut with its head moved back: the tree still has them."""
+    deleted, shortened = append(path, uuid4()), append(path, uuid4())
+    checkpoint(path)
+    for table in ("events", "event_heads"):
+        delete(db, table, deleted)
+    delete(db, "events", shortened, "aggregate_version = 3")
+    move_head_back(db, shortened)
+
+    report = verified(path)
+    assert named(report) == {deleted: [(1, Change.DELETED)], shortened: [(3, Change.SHORTENED)]}
+    assert [each.flaw for each in report.leaf_findings] == [LeafFlaw.OTHER_EVENT]
+
+
+SWAP = """
+UPDATE event_leaves l SET event_id = o.event_id, event_hash = o.event_hash FROM event_leaves o
+WHERE l.tenant_id = o.tenant_id AND l.leaf_index IN (2, 3) AND o.leaf_index = 5 - l.leaf_index
+"""
+LEAVES = {
+    "DELETE FROM event_leaves WHERE leaf_index = 4": (4, LeafFlaw.NO_LEAF),
+    "DELETE FROM event_leaves WHERE leaf_index = 0": (0, LeafFlaw.NO_LEAF),
+    "DELETE FROM event_leaves WHERE leaf_index >= 5": (5, LeafFlaw.NO_LEAF),
+    "UPDATE event_leaves SET event_hash = sha256(event_hash) WHERE leaf_index = 3": (3, LeafFlaw.OTHER_EVENT),
+    "UPDATE event_leaves SET event_id = gen_random_uuid() WHERE leaf_index = 6": (6, LeafFlaw.OTHER_EVENT),
+    SWAP: (6, LeafFlaw.OTHER_ROOT),
+}
+
+
+@pytest.mark.parametrize("statement", LEAVES)
+def test_a_change_of_the_leaves_is_named(db: Database, path: Pipeline, statement: str) -> None:
+    append(path, uuid4(), 6)
+    kept = checkpoint(path)
+    assert (verified(path, kept).valid, verified(path).leaves) == (True, 7)
+    with intruder(db) as connection:
+        connection.execute("ALTER TABLE event_leaves DROP CONSTRAINT event_leaves_event_id_key")
+        assert connection.execute(statement.encode()).rowcount
+
+    [found] = verified(path, kept).leaf_findings
+    assert (found.leaf_index, found.flaw) == LEAVES[statement]
+    assert verified(path).valid == (found.flaw == LeafFlaw.OTHER_ROOT), "only the root tells the order"
+    if found.flaw == LeafFlaw.NO_LEAF:
+        with pytest.raises(Permanent, match=r"the trail is broken: .*`bpc-worker audit verify` names"):
+            checkpoint(path)
+
+
 def test_what_the_trail_alone_cannot_show_a_checkpoint_shows(db: Database, path: Pipeline) -> None:
     deleted, shortened, rewritten, grown = (append(path, uuid4()) for _ in range(4))
     kept = checkpoint(path)
@@ -192,12 +291,16 @@ def test_what_the_trail_alone_cannot_show_a_checkpoint_shows(db: Database, path:
     delete(db, "events", rewritten)
     delete(db, "event_heads", rewritten)
     append(path, rewritten, 4)  # a chain that holds, of other events
+    with intruder(db) as connection:
+        connection.execute("DELETE FROM event_leaves")
+        connection.execute("DELETE FROM event_leaf_heads")
 
-    assert verified(path).findings == []
+    assert verified(path).valid
+    assert [each.flaw for each in verified(path, kept).leaf_findings] == [LeafFlaw.NO_LEAF]
     assert named(verified(path, kept)) == {
-        deleted: [(1, Missing.DELETED)],
-        shortened: [(3, Missing.SHORTENED)],
-        rewritten: [(3, Missing.REWRITTEN)],
+        deleted: [(1, Change.DELETED)],
+        shortened: [(3, Change.SHORTENED)],
+        rewritten: [(3, Change.REWRITTEN)],
     }
     assert {begun, grown}.isdisjoint(named(verified(path, kept)))
 
@@ -207,11 +310,11 @@ def test_both_are_named_what_is_broken_and_what_is_gone_since(db: Database, path
     kept = checkpoint(path)
     delete(db, "events", chain, "aggregate_version = 3")
 
-    assert named(verified(path, kept)) == {chain: [(3, Flaw.LOST_TAIL), (3, Missing.SHORTENED)]}
+    assert named(verified(path, kept)) == {chain: [(3, Flaw.LOST_TAIL), (3, Change.SHORTENED)]}
 
 
 def check(keys: KeyRegistry, kept: bytes) -> None:
-    found = audit.read_checkpoint(io.BytesIO(kept))
+    found = read_checkpoint(io.BytesIO(kept))
     verify(keys, found.taken.signing_key_id, found.hash, found.signature)
 
 
@@ -230,9 +333,9 @@ def test_every_byte_of_a_checkpoint_counts(path: Pipeline) -> None:
     path.call(all_refused)
     for cut in (0, 1, len(kept) // 2, len(kept) - 1):
         with pytest.raises(Permanent):
-            audit.read_checkpoint(io.BytesIO(kept[:cut]))
+            read_checkpoint(io.BytesIO(kept[:cut]))
     with pytest.raises(Permanent):
-        audit.read_checkpoint(io.BytesIO(kept + b"\n"))
+        read_checkpoint(io.BytesIO(kept + b"\n"))
 
 
 def test_a_checkpoint_of_somebody_else_is_refused(db: Database, path: Pipeline) -> None:
@@ -291,11 +394,11 @@ def test_the_order_of_the_walk_is_that_of_the_database(path: Pipeline) -> None:
 def test_memory_does_not_grow_with_the_trail(path: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of the cursor, not the whole: a chain of many events costs what a short one costs."""
     long = uuid4()
-    monkeypatch.setattr(audit, "_PAGE", 50)
+    monkeypatch.setattr(streams, "PAGE", 50)
 
     async def peak(owner: Owner) -> int:
         tracemalloc.start()
-        await audit.verify(owner)
+        await verify_trail(owner)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
@@ -354,7 +457,7 @@ def test_the_commands(db: Database, path: Pipeline, tmp_path: Path) -> None:
     assert f"BROKEN  acme  passport {hurt} version 1  WRONG_HASH: expected " in shown.stdout
     assert "other: 1 chains, 1 events: all hold" in shown.stdout
 
-    out.write_bytes(out.read_bytes().replace(b'"aggregate_version":3', b'"aggregate_version":2', 1))
+    out.write_bytes(out.read_bytes().replace(b'"tree_size":', b'"tree_size":1', 1))
     forged = command(db.url_as("bpc_reader"), "audit", "verify", "--against", str(out))
     assert forged.returncode == 1
     assert "SIGNATURE_INVALID" in forged.stderr

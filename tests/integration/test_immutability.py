@@ -21,7 +21,7 @@ from bpc_worker.adapters.postgres.unit_of_work import Origin, Session, begin
 from bpc_worker.core.hashing import sha256
 from bpc_worker.evidence import Happened, record
 from bpc_worker.jobs.model import TenantId
-from bpc_worker.owner import audit
+from bpc_worker.owner.audit.verify import verify
 from tests.support.database import Database
 from tests.support.domain import Domain, an_event, compiled, domain, sign
 from tests.support.pipeline import Pipeline
@@ -539,7 +539,7 @@ def test_forty_at_once_make_one_chain(db: Database, *, begun: bool) -> None:
         await asyncio.gather(*map(append, range(1, 41)))
 
     asyncio.run(all_at_once())
-    report = Pipeline(db).call(audit.verify)
+    report = Pipeline(db).call(verify)
     assert (report.findings, report.chains, report.events) == ([], 1, 40 + begun)
     assert len(db.run("SELECT DISTINCT payload FROM events")) == 40 + begun
     in_order = db.run("SELECT occurred_at FROM events ORDER BY aggregate_version")

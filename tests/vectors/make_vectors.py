@@ -592,7 +592,7 @@ def qr_vectors() -> Vectors:
     }
 
 
-def beside(name: str) -> Callable[[], Vectors]:
+def beside(name: str, *tools: object) -> Callable[[], Vectors]:
     """The function of a module in this folder: loaded from its file, as nothing else can be imported here."""
 
     def make() -> Vectors:
@@ -601,7 +601,7 @@ def beside(name: str) -> Callable[[], Vectors]:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        made: Vectors = module.vectors()
+        made: Vectors = module.vectors(*tools)
         return made
 
     return make
@@ -618,6 +618,7 @@ FORMATS: dict[str, Callable[[], Vectors]] = {
     "sign": sign_vectors,
     "event": event_vectors,
     "checkpoint": checkpoint_vectors,
+    "event_tree": beside("event_tree_vectors", sys.modules[__name__]),
     "qr": qr_vectors,
 }
 

@@ -15,6 +15,7 @@ from bpc_worker.core.merkle import (
     verify_consistency,
     verify_inclusion,
 )
+from tests.support import rfc9162
 from tests.vectors import load
 
 # Leaves and the root of each number of them, as published with the reference of certificate transparency.
@@ -56,6 +57,53 @@ def test_published_roots() -> None:
     roots = [build(leaves[:size]).root.hex() for size in range(1, len(leaves) + 1)]
 
     assert roots == [root for _, root in PUBLISHED]
+
+
+# Of the same eight leaves, as published there: leaf, or old size, and the hashes.
+PUBLISHED_PATHS = [
+    (5, ["bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
+         "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
+         "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7"]),
+]  # fmt: skip
+PUBLISHED_PROOFS = [
+    (1, ["96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
+         "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
+         "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4"]),
+    (6, ["0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a",
+         "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
+         "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7"]),
+]  # fmt: skip
+
+
+def test_published_paths_and_proofs() -> None:
+    tree = build([leaf_hash(bytes.fromhex(leaf)) for leaf, _ in PUBLISHED])
+
+    for index, path in PUBLISHED_PATHS:
+        assert [each.hex() for each in inclusion_path(tree, index)] == path
+    for old_size, proof in PUBLISHED_PROOFS:
+        assert [each.hex() for each in consistency_proof(tree, old_size)] == proof
+
+
+@given(sizes, st.data())
+def test_the_steps_of_the_rfc_accept_what_is_made_and_nothing_else(size: int, data: st.DataObject) -> None:
+    tree = a_tree(size)
+    index = data.draw(st.integers(0, size - 1))
+    path, proof = inclusion_path(tree, index), consistency_proof(tree, index + 1)
+    old = a_tree(index + 1)
+
+    assert rfc9162.inclusion_holds(tree.levels[0][index], index, size, path, tree.root)
+    assert rfc9162.consistency_holds(index + 1, size, old.root, tree.root, proof)
+    for wrong in altered(path, data.draw(st.integers(0, 1000))):
+        assert not rfc9162.inclusion_holds(tree.levels[0][index], index, size, wrong, tree.root)
+    for wrong in altered(proof, data.draw(st.integers(0, 1000))):
+        assert not rfc9162.consistency_holds(index + 1, size, old.root, tree.root, wrong)
+
+
+def altered(hashes: list[bytes], at: int) -> list[list[bytes]]:
+    """One more, and if there are any, one less and one other."""
+    place = at % max(1, len(hashes))
+    other = [[*hashes[:place], flipped(each, at % 256), *hashes[place + 1 :]] for each in hashes[place:][:1]]
+    return [[*hashes, bytes(32)], *other, *([hashes[:-1]] if hashes else [])]
 
 
 def test_golden_vectors_give_their_roots_paths_and_proofs() -> None:

@@ -63,6 +63,7 @@ def expected_in_the_documentation() -> list[str]:
     disclose, sign = load("disclose/three_fields"), load("sign/example")
     first, second, _ = load("event/chain")["events"]
     public = disclose["expected"]["views"]["public"]
+    of_three = load("event_tree/checkpoints")["expected"]["checkpoints"][1]
     refused = load("sign/refused")["cases"]
     proof = load("proof/product")
     [example] = [case for case in load("cjson/values")["cases"] if "docs/formats.md" in case["name"]]
@@ -74,6 +75,10 @@ def expected_in_the_documentation() -> list[str]:
         load("qr/example")["expected"]["text"],
         *snapshot.values(),
         *receipt.values(),
+        *(of_three[name] for name in ("signed", "sha256")),
+        load("event_tree/inclusion")["expected"][1],
+        load("event_tree/consistency")["expected"][0],
+        *load("checkpoint/three_heads")["expected"].values(),
         *first["expected"].values(),
         *second["expected"].values(),
         disclose["input"]["disclosure_key"],
