@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker.owner import audit
+from bpc_worker.owner.audit.verify import verify
 from bpc_worker.owner.passports import activate
 from bpc_worker.owner.replays import Replayed, replay_all
 from bpc_worker.owner.session import Owner
@@ -111,7 +111,7 @@ def test_exactly_what_is_old_and_needed_by_nothing_goes(db: Database, tmp_path: 
         "builds": 1, "unsigned_versions": 0, "snapshots": 1, "documents": 2, "facts": 1, "deliveries": 1,
     }  # fmt: skip
     assert set(told["cut_offs"]) == {"drafts", "documents", "deliveries"}  # type: ignore[call-overload]
-    assert path.call(audit.verify).findings == []
+    assert path.call(verify).findings == []
     db.check_history()
 
 
@@ -147,7 +147,7 @@ def test_a_worker_that_is_killed_goes_on_and_every_row_is_told_once(db: Database
     assert len(told) == 4
     assert left(db) == {"VALIDATED": 3}
     assert [each.part for each in replays(path)] == [None]
-    assert path.call(audit.verify).findings == []
+    assert path.call(verify).findings == []
     db.check_history()
 
 
