@@ -62,7 +62,7 @@ def strict_logs() -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    with databases.postgres(databases.NO_FSYNC) as running:
+    with databases.postgres(databases.NO_FSYNC, in_memory=True) as running:
         databases.make_template(running)
         yield running
 

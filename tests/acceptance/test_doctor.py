@@ -28,7 +28,7 @@ PROD = {
 
 @pytest.fixture(scope="module")
 def clinic() -> Iterator[Server]:
-    with postgres({"max_prepared_transactions": "5"}) as running:
+    with postgres({"max_prepared_transactions": "5"}, in_memory=True) as running:
         make_template(running)
         yield running
 
@@ -170,7 +170,7 @@ def test_a_login_with_grants_of_its_own_needs_no_role(ill: Patient) -> None:
 
 
 def test_a_server_with_too_few_connections(tmp_path: Path) -> None:
-    with postgres({"max_connections": "10"}) as small:
+    with postgres({"max_connections": "10"}, in_memory=True) as small:
         make_template(small)
         with patient(small, tmp_path, PROD) as crowded:
             finding = crowded.examined().one("limits.max_connections")

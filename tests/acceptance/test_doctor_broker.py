@@ -17,7 +17,7 @@ from tests.support.worker import until, worker
 
 @pytest.fixture(scope="module")
 def clinic() -> Iterator[Server]:
-    with postgres() as running:
+    with postgres(in_memory=True) as running:
         make_template(running)
         yield running
 

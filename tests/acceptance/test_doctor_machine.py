@@ -32,7 +32,7 @@ int clock_gettime(clockid_t id, struct timespec *now) {{
 
 @pytest.fixture(scope="module")
 def clinic() -> Iterator[Server]:
-    with postgres({"max_wal_senders": "2"}) as running:
+    with postgres({"max_wal_senders": "2"}, in_memory=True) as running:
         make_template(running)
         yield running
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="no pgbouncer is insta
 
 @pytest.fixture(scope="module")
 def clinic() -> Iterator[Server]:
-    with postgres() as running:
+    with postgres(in_memory=True) as running:
         make_template(running)
         yield running
 

@@ -36,7 +36,7 @@ def any_db(request: pytest.FixtureRequest) -> Iterator[Database]:
                 assert os.environ.get("CI") != "true", f"PostgreSQL {OLDER} could not be had"
                 pytest.skip(f"no PostgreSQL {OLDER} here; BPC_TEST_OLDER_PG_BIN names its programs")
             patch.setenv("BPC_TEST_PG_BIN", str(folder))
-        with databases.postgres(databases.NO_FSYNC) as server:
+        with databases.postgres(databases.NO_FSYNC, in_memory=True) as server:
             databases.make_template(server)
             with databases.database(server) as db:
                 db.tenant()
