@@ -107,7 +107,7 @@ def _headers(delivery: Delivery, ctx: Context) -> dict[str, str]:
 
 async def _attempt(delivery: Delivery, headers: dict[str, str], ctx: Context) -> Attempt:
     endpoint = str(delivery.webhook_endpoint_id)
-    host = urlsplit(delivery.url).hostname or "?"
+    host = _host(delivery.url)
     answer: Answer | None = None
     try:
         async with ctx.place(endpoint):
@@ -117,6 +117,14 @@ async def _attempt(delivery: Delivery, headers: dict[str, str], ctx: Context) ->
     except (Permanent, Retryable) as error:
         return Attempt(answer, error)
     return Attempt(answer, None)
+
+
+def _host(url: str) -> str:
+    """As the breaker is called; that a URL is none, `ctx.post` says best."""
+    try:
+        return urlsplit(url).hostname or "?"
+    except ValueError:
+        return "?"
 
 
 def _judge(answer: Answer, host: str, now: datetime) -> None:

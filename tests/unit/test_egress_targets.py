@@ -8,6 +8,7 @@ from bpc_worker.adapters.egress.targets import EgressRules, target_of
 from bpc_worker.handler_api import Permanent
 
 RULES = EgressRules(ports=frozenset({443, 8443}))
+ANYWHERE = EgressRules(ports=frozenset({443}), holes=(ip_network("0.0.0.0/0"), ip_network("::/0")))
 DEVELOPMENT = EgressRules(ports=frozenset({80, 443}), plain_http=True)
 
 
@@ -66,7 +67,7 @@ def test_a_name_is_to_be_looked_up(url: str, host: str, port: int) -> None:
     ],
 )
 def test_every_spelling_of_an_address_is_that_address(host: str, address: str) -> None:
-    target = target_of(f"https://{host}/", RULES)
+    target = target_of(f"https://{host}/", ANYWHERE)
 
     assert target.address == ip_address(address)
     assert target.host == str(target.address)
@@ -122,6 +123,12 @@ def test_every_spelling_of_an_address_is_that_address(host: str, address: str) -
 )
 def test_what_is_no_plain_https_url_is_refused(url: str, because: str) -> None:
     assert any(words in why(url) for words in because.split("|"))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "0x7f.1", "[::1]", "[::ffff:8.8.8.8]", "0"])
+def test_an_address_that_is_not_public_is_refused_in_every_spelling(host: str) -> None:
+    assert "may not be called" in why(f"https://{host}/")
+    assert target_of("https://8.8.8.8/", RULES).address == ip_address("8.8.8.8")
 
 
 def test_plain_http_is_for_development() -> None:

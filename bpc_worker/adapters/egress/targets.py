@@ -47,7 +47,10 @@ def blocked(why: str) -> Permanent:
 
 
 def target_of(text: str, rules: EgressRules) -> Target:
-    """Raises WEBHOOK_BLOCKED. No message tells the path: in many URLs it is the secret."""
+    """Raises WEBHOOK_BLOCKED; what a name stands for is not known here.
+
+    No message tells the path: in many URLs it is the secret.
+    """
     url = _parsed(text)
     if url.scheme != "https" and not (url.scheme == "http" and rules.plain_http):
         raise blocked(f"https:// is asked for{', or http://' if rules.plain_http else ''}")
@@ -59,6 +62,7 @@ def target_of(text: str, rules: EgressRules) -> Target:
     address = _literal(host)
     if address is None:
         return Target(url, host, port, None)
+    rules.check(str(address), (address,))
     return Target(url.with_host(str(address)), str(address), port, address)
 
 
