@@ -36,11 +36,6 @@ def test_help_lists_the_commands_and_the_exit_codes() -> None:
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("name", ["run", "once", "enqueue", "migrate", "health", "config", "demo"])
-def test_every_command_has_an_example(name: str) -> None:
-    assert "Example: " in bare(name, "--help").stdout
-
-
 def test_prod_without_a_database_is_refused() -> None:
     done = bare("run", BPC_ENV="prod")
 

@@ -55,17 +55,6 @@ def flipped(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-COMMANDS = [
-    ("rules", "check"), ("rules", "test"), ("rules", "diff"), ("passport", "verify"),
-    ("passport", "explain"), ("keys", "generate"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_command_has_an_example(words: tuple[str, str]) -> None:
-    assert f"\n  Example: bpc-worker {' '.join(words)}" in run(*words, "--help").stdout
-
-
 def test_the_help_imports_nothing_heavy() -> None:
     heavy = ["cryptography", "psycopg", "aio_pika", "aiohttp", "msgspec", "decimal", "zipfile"]
     code = (

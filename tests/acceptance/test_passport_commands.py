@@ -19,7 +19,6 @@ from tests.support.signed import Signed, clone, signed_passport
 from tests.support.worker import COMMAND, command, worker
 
 SERIAL = "HLS-EV78-2028-000417"
-COMMANDS = ("build", "list", "show", "compile", "replay", "activate", "revoke", "export", "verify", "explain")
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +54,6 @@ def events(signed: Signed) -> list[tuple[str, dict[str, object]]]:
         "SELECT event_type, payload FROM events WHERE aggregate_type = 'passport' ORDER BY aggregate_version"
     )
     return [(str(row["event_type"]), dict(row["payload"])) for row in rows]  # type: ignore[call-overload]  # jsonb
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_an_example(name: str) -> None:
-    done = subprocess.run(
-        [*COMMAND, "passport", name, "--help"], capture_output=True, text=True, timeout=60, check=True
-    )
-
-    assert f"\n  Example: bpc-worker passport {name} " in done.stdout
 
 
 def test_a_folder_becomes_a_passport_and_the_same_folder_is_the_same_passport(db: Database) -> None:

@@ -69,7 +69,8 @@ def test_every_command_has_an_example_that_begins_like_itself() -> None:
 
     assert len(found) > 30
     for name, command in found.items():
-        lines = [line for line in (command.help or "").splitlines() if "Example: " in line]
+        shown = command.get_help(click.Context(command, info_name=name))
+        lines = [line for line in shown.splitlines() if line.startswith("  Example: ")]
         assert lines, f"{name} has no example"
         assert any(f"bpc-worker {name}" in line for line in lines), f"{name}: {lines}"
 
