@@ -15,7 +15,9 @@ from tests.support.database import Database
 
 _HERE = Path(__file__).parent
 # Left out of `make quick`, never of `make test`; so are the tests of the core.
-_SLOW = frozenset(["test_qr_image.py", "test_rule_packages.py", "test_config_layers.py"])
+_SLOW = frozenset(
+    ["test_formats_docs.py", "test_qr_image.py", "test_rule_packages.py", "test_config_layers.py"]
+)
 
 _CORE = "bpc_worker.core"
 

@@ -23,6 +23,7 @@ class LeafFlaw(StrEnum):
     """What is wrong with the tree over the events."""
 
     NO_LEAF = "NO_LEAF"
+    STRAY_LEAF = "STRAY_LEAF"
     OTHER_EVENT = "OTHER_EVENT"
     OTHER_ROOT = "OTHER_ROOT"
 

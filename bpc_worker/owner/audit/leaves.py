@@ -73,6 +73,9 @@ async def look_at_leaves(
         return [
             LeafFinding(missing, LeafFlaw.NO_LEAF, f"{size} leaves", f"{counted.leaves}, and not this one")
         ]
+    if counted.leaves > expected:
+        said = f"{expected} leaves, as many as the chains have"
+        return [LeafFinding(expected, LeafFlaw.STRAY_LEAF, said, f"{counted.leaves}")]
     tree = TreeHash()
     async for block in _blocks(tx, tenant_id, size):
         if block.strange is not None:
