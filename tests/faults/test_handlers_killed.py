@@ -46,3 +46,18 @@ def test_rules_whose_worker_was_killed_are_validated_once(db: Database, moment: 
     ]
     check_chains(db)
     db.check_history()
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_death_whose_teller_was_killed_is_told_once(db: Database, moment: str) -> None:
+    dead = db.enqueue("TEST_FAIL", max_attempts=1)
+    kill_worker(db, moment, 1)
+    with worker(db.url_as("bpc_worker"), **ONE_AT_A_TIME):
+        unended = "SELECT FROM jobs WHERE status IN ('QUEUED', 'RUNNING')"
+        until(lambda: not db.run(unended), within=60)
+    assert db.job(dead)["status"] == "DEAD_LETTER"
+    assert db.run("SELECT event_type, aggregate_id::text FROM events") == [
+        {"event_type": "JOB_DEAD_LETTERED", "aggregate_id": dead}
+    ]
+    check_chains(db)
+    db.check_history()
