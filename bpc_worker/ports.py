@@ -81,6 +81,7 @@ class Waiting(msgspec.Struct, frozen=True):
     type: str
     queued: int
     oldest_seconds: float  # how long the first of them has been due
+    handled: bool = True  # a worker that has announced itself takes them
 
 
 class Running(msgspec.Struct, frozen=True):

@@ -46,6 +46,7 @@ class Sampler:
         self._on_database = on_database
         self._spread = spread
         self._deep = False
+        self._unhandled: dict[tuple[str, str], bool] = {}  # queue and type: whether it was said
 
     async def run(self) -> None:
         while True:
@@ -61,6 +62,7 @@ class Sampler:
         kinds = await self._samples.waiting(every_seconds=0.8 * self._rules.interval_seconds)
         self._metrics.waiting(kinds)
         self._warn(sum(kind.queued for kind in kinds))
+        self._warn_of_unhandled(kinds)
         self._metrics.running(await self._samples.running())
         self._metrics.oldest_xmin(await self._samples.oldest_xmin_seconds())
 
@@ -84,3 +86,11 @@ class Sampler:
         elif self._deep and not deep:
             _log.info("queue_deep_no_more", count=depth)
         self._deep = deep
+
+    def _warn_of_unhandled(self, kinds: Sequence[Waiting]) -> None:
+        """At the second look: at the first, a worker that has just started may not have announced itself."""
+        seen = {(kind.queue, kind.type): kind.queued for kind in kinds if not kind.handled}
+        for (queue, job_type), count in seen.items():
+            if self._unhandled.get((queue, job_type)) is False:
+                _log.warning("jobs_unhandled", queue=queue, job_type=job_type, count=count)
+        self._unhandled = {place: place in self._unhandled for place in seen}

@@ -81,6 +81,9 @@ class Metrics:
         self._queue_oldest = self._gauge("queue_oldest_seconds", "How long the first has been due", job)
         self._running_oldest = self._gauge("running_oldest_seconds", "The oldest claim that runs", job)
         self._overdue = self._gauge("jobs_overdue", "Jobs that run for longer than they should", job)
+        self._unhandled = self._gauge(
+            "jobs_unhandled", "Jobs that wait and that no running worker takes", job
+        )
         self._xmin = self._gauge("db_oldest_xmin_seconds", "The oldest transaction that this login can see")
         self._breakers = self._gauge("circuit_breaker_state", "0 closed, 1 half-open, 2 open", ("target",))
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
@@ -194,10 +197,13 @@ class Metrics:
     def waiting(self, kinds: Sequence[Waiting]) -> None:
         self._length.clear()  # a kind of which nothing waits any more has no sample
         self._queue_oldest.clear()
+        self._unhandled.clear()
         oldest: dict[tuple[str, str], float] = {}
         for kind in kinds:  # several of which may be `other`
             labels = self._job(kind.queue, kind.type)
             self._length.labels(*labels).inc(kind.queued)
+            if not kind.handled:
+                self._unhandled.labels(*labels).inc(kind.queued)
             oldest[labels] = max(oldest.get(labels, 0.0), kind.oldest_seconds)
             self._queue_oldest.labels(*labels).set(oldest[labels])
 

@@ -73,4 +73,8 @@ def test_what_waits_and_what_takes_too_long_is_seen(db: Database) -> None:
         until(lambda: seen.metric("bpc_jobs_overdue", type="TEST_NOBODYS") == 1, within=10, what="gauge")
         until(lambda: seen.metric("bpc_queue_length", type="TEST_NOBODYS") == 1, within=10, what=waiting)
         assert seen.metric("bpc_running_oldest_seconds", type="TEST_NOBODYS") >= 3600
+        line = until(lambda: seen.said("jobs_unhandled"), within=10, what="said that nobody handles it")
+        assert line is not None
+        assert (line["job_type"], line["queue"], line["count"]) == ("TEST_NOBODYS", "default", 1)
+        assert seen.metric("bpc_jobs_unhandled", type="TEST_NOBODYS") == 1
         assert seen.stop() == 0

@@ -50,17 +50,37 @@ async def test_what_waits_is_counted_by_kind_over_all_tenants(db: Database) -> N
         found = await store.samples.waiting(every_seconds=10)
 
         assert sorted(found, key=lambda kind: (kind.queue, kind.type)) == [
-            Waiting("default", "TEST_A", 4, 3600.0),
-            Waiting("default", "TEST_B", 2, 0.0),
-            Waiting("slow", "TEST_B", 1, 0.0),  # not due yet
+            Waiting("default", "TEST_A", 4, 3600.0, handled=False),
+            Waiting("default", "TEST_B", 2, 0.0, handled=False),
+            Waiting("slow", "TEST_B", 1, 0.0, handled=False),  # not due yet
         ]
         assert db.one("SELECT queued FROM queue_totals")["queued"] == 7
+
+
+async def test_what_somebody_takes_is_handled_by_type_and_queue_while_he_lives(db: Database) -> None:
+    async with a_store(db) as store:
+        jobs = [
+            NewJob(type=name, queue=queue) for name in ("TEST_A", "TEST_B") for queue in ("default", "slow")
+        ]
+        await store.enqueue_many(tenant(db), jobs)
+        db.run(
+            "INSERT INTO workers (worker_id, host, pid, release, types, queues, concurrency, started_at,"
+            " seen_at, expires_at) VALUES ('w', 'h', 1, '0.1.0', '{TEST_A}', '{default}', 10, %(now)s,"
+            " %(now)s, %(now)s + interval '1 minute')",
+            {"now": NOON},
+        )
+        handled = [kind for kind in await store.samples.waiting(every_seconds=10) if kind.handled]
+        assert [(kind.queue, kind.type) for kind in handled] == [("default", "TEST_A")]
+
+        later(store, 60)
+        assert not any(kind.handled for kind in await store.samples.waiting(every_seconds=10))
 
 
 async def test_between_two_counts_everybody_gets_the_last_one(db: Database) -> None:
     async with a_store(db) as store, a_store(db) as other:
         await store.enqueue(tenant(db), NewJob(type="TEST_A"))
-        assert await store.samples.waiting(every_seconds=10) == [Waiting("default", "TEST_A", 1, 0.0)]
+        [one] = await store.samples.waiting(every_seconds=10)
+        assert (one.type, one.queued) == ("TEST_A", 1)
         await store.enqueue(tenant(db), NewJob(type="TEST_A"))
 
         assert [kind.queued for kind in await other.samples.waiting(every_seconds=10)] == [1]

@@ -80,6 +80,25 @@ async def test_a_deep_queue_is_said_once_and_so_is_its_end(monkeypatch: pytest.M
     assert words.said == ["warning queue_deep", "info queue_deep_no_more"]
 
 
+async def test_what_nobody_handles_is_said_at_the_second_look_and_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = Words()
+    monkeypatch.setattr(sampler_module, "_log", words)
+    samples, metrics = Samples(), Metrics()
+    sampler = a_sampler(samples, metrics)
+    gauge = 'bpc_jobs_unhandled{queue="default",type="TEST_A"} 3.0'
+    said = []
+    for handled in (False, False, False, True, False, False):
+        samples.kinds = [Waiting("default", "TEST_A", 3, 0.0, handled), Waiting("default", "TEST_B", 1, 0.0)]
+        await sampler.sample()
+        said.append(len(words.said))
+        assert (gauge in text(metrics)) is not handled
+
+    assert said == [0, 1, 1, 1, 1, 2]
+    assert set(words.said) == {"warning jobs_unhandled"}
+
+
 async def test_an_overdue_job_is_logged_when_it_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     words = Words()
     monkeypatch.setattr(sampler_module, "_log", words)

@@ -1,6 +1,7 @@
 -- How many jobs wait, by tenant, queue and type, and since when the first of them. Counted by whoever comes first
 -- after `every_seconds`; the others get what was counted last. From one kind to the next by the index, and of none
--- more than `most`: a million waiting jobs cost no more than that many entries of it.
+-- more than `most`: a million waiting jobs cost no more than that many entries of it. `handled`: somebody who has
+-- announced himself takes such jobs.
 WITH RECURSIVE clock AS MATERIALIZED (
   SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ),
@@ -67,7 +68,10 @@ total AS (
   WHERE EXISTS (SELECT FROM turn)
 )
 SELECT queue, type, sum(queued)::bigint AS queued,
-       coalesce(extract(epoch FROM (SELECT now FROM clock) - min(oldest_at)), 0)::double precision AS oldest_seconds
+       coalesce(extract(epoch FROM (SELECT now FROM clock) - min(oldest_at)), 0)::double precision AS oldest_seconds,
+       EXISTS (SELECT FROM workers
+               WHERE expires_at > (SELECT now FROM clock)
+                 AND known.type = ANY (workers.types) AND known.queue = ANY (workers.queues)) AS handled
 FROM (
   SELECT queue, type, queued, oldest_at FROM counted
   UNION ALL
