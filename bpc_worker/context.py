@@ -21,11 +21,12 @@ from bpc_worker.handler_api import (
     Request,
     Response,
     Retryable,
+    Snooze,
     Tally,
     Tx,
     Write,
 )
-from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Retry, Settleable, Status
+from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Retry, Settleable, Snoozed, Status
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.keyring import Keyring
 from bpc_worker.lease import Holding
@@ -100,6 +101,7 @@ class HandlerContext:
             job_id=claim.job_id,
             tenant_id=claim.tenant_id,
             type=claim.type,
+            queue=claim.queue,
             attempt=claim.attempts,
             max_attempts=claim.max_attempts,
             created_at=claim.created_at,
@@ -146,6 +148,10 @@ class HandlerContext:
 
     async def retry(self, write: Write, error: Retryable) -> NoReturn:
         await self._end(Retry(info(error), error.after_seconds), write)
+        raise error
+
+    async def snooze(self, write: Write, error: Snooze) -> NoReturn:
+        await self._end(Snoozed(info(error), error.seconds), write)
         raise error
 
     async def _end(self, outcome: Settleable, write: Write) -> None:

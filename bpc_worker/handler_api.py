@@ -67,6 +67,7 @@ class JobInfo:
     job_id: JobId
     tenant_id: TenantId
     type: str
+    queue: str
     attempt: int
     max_attempts: int
     created_at: datetime
@@ -190,6 +191,9 @@ class Context(Protocol):
 
     async def retry(self, write: Write, error: Retryable) -> NoReturn:
         """Like complete, but the job is tried again later, or dies if this was its last attempt."""
+
+    async def snooze(self, write: Write, error: Snooze) -> NoReturn:
+        """Like complete, but the job is put off, and no attempt is counted."""
 
     def check_lease(self) -> None:
         """Raise LeaseLost unless the lease is proven: stands before every effect outside the database."""

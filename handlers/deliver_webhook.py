@@ -22,6 +22,7 @@ from bpc_worker.handler_api import (
     Permanent,
     Priority,
     Retryable,
+    Snooze,
     Tally,
     Tx,
 )
@@ -29,6 +30,7 @@ from bpc_worker.rows import one
 
 _MOST_HEADER_CHARACTERS = 16 * 1024
 _GONE = 410
+_LONGEST_POSTPONED = 300.0
 
 
 class DeliverWebhook(Payload, frozen=True):
@@ -65,7 +67,11 @@ async def handle(payload: DeliverWebhook, ctx: Context) -> None:
     if delivery.status == "DELIVERED":
         return
     _check(delivery)
-    made = await _attempt(delivery, _headers(delivery, ctx), ctx)
+    try:
+        made = await _attempt(delivery, _headers(delivery, ctx), ctx)
+    except Snooze as snooze:
+        seconds = snooze.seconds
+        await ctx.snooze(lambda tx: _postpone(tx, ctx, delivery, seconds), snooze)
     how = "DELIVERED" if made.error is None else made.error.code
     ctx.count(Tally.WEBHOOK_DELIVERIES, how)
     match made.error:
@@ -137,6 +143,15 @@ def _judge(answer: Answer, host: str, now: datetime) -> None:
     asked = "" if wish is None else f", and asks for {wish:.0f} s of patience"
     message = f"{host} answered {answer.status}{asked}"
     raise Retryable(Code.WEBHOOK_FAILED, message, after_seconds=wish or 0.0)
+
+
+async def _postpone(tx: Tx, ctx: Context, delivery: Delivery, seconds: float) -> None:
+    """What else waits for this endpoint; the longer it has been failing, the longer, up to five minutes."""
+    failing = (
+        0.0 if delivery.failing_since is None else (delivery.now - delivery.failing_since).total_seconds()
+    )
+    grown = max(seconds, min(_LONGEST_POSTPONED, failing / 10))
+    await tx.query("webhooks/postpone", _endpoint(ctx, delivery) | {"seconds": grown, "queue": ctx.job.queue})
 
 
 async def _delivered(tx: Tx, ctx: Context, delivery: Delivery, made: Attempt) -> None:

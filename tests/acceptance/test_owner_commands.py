@@ -25,6 +25,9 @@ COMMANDS = [
     ("snapshot", "create"), ("snapshot", "seal"), ("snapshot", "list"), ("snapshot", "show"),
     ("rules", "add"), ("rules", "list"), ("rules", "run-tests"), ("rules", "publish"), ("rules", "show"),
     ("keys", "add"), ("keys", "list"), ("keys", "export"), ("keys", "retire"), ("keys", "revoke"),
+    ("webhook", "add"), ("webhook", "list"), ("webhook", "test"), ("webhook", "deliveries"),
+    ("webhook", "show"), ("webhook", "replay"), ("webhook", "rotate"), ("webhook", "disable"),
+    ("webhook", "enable"), ("webhook", "verify"),
 ]  # fmt: skip
 
 

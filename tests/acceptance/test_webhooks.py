@@ -7,6 +7,7 @@ from aiohttp import web
 
 from bpc_worker.owner.webhooks import list_endpoints
 from tests.support.database import Database
+from tests.support.dead_endpoint import outlive
 from tests.support.pipeline import Pipeline
 from tests.support.webhook_receiver import Received, endpoint, happen, ok, receiver, says
 from tests.support.webhook_trial import try_out
@@ -139,7 +140,7 @@ def test_a_success_ends_the_time_of_failures(db: Database, tmp_path: Path) -> No
 def test_a_delivery_shares_the_fate_of_its_job(db: Database, tmp_path: Path) -> None:
     db.tenant()
     path = Pipeline(db)
-    with receiver(tmp_path, says(302, Location="https://example.com/")) as there:
+    with receiver(tmp_path, says(500)) as there:
         endpoint(path, there.url, there.settings, max_attempts=1)
         happen(path, {})
         with worker(db.url_as("bpc_worker"), **there.settings):
@@ -150,9 +151,17 @@ def test_a_delivery_shares_the_fate_of_its_job(db: Database, tmp_path: Path) -> 
             assert delivery(db)["status"] in {"PENDING", "DELIVERED"}
             until(lambda: delivery(db)["status"] == "DELIVERED", within=20, what="the delivery")
 
-    assert (dead["status"], dead["http_status"]) == ("FAILED", 302)
-    assert str(dead["error_message"]).startswith("WEBHOOK_FAILED: 127.0.0.1 answered 302")
+    assert (dead["status"], dead["http_status"]) == ("FAILED", 500)
+    assert dead["error_message"] == "WEBHOOK_FAILED: 127.0.0.1 answered 500"
     found = delivery(db)
     assert (found["http_status"], found["response_body"], found["error_message"]) == (200, b"thank you", None)
-    assert len(there.received) == 2  # nobody followed the redirect
+    assert len(there.received) == 2
     db.check_history()
+
+
+def test_a_dead_endpoint_harms_nothing_else_and_is_told_everything_when_it_returns(
+    db: Database, tmp_path: Path
+) -> None:
+    figures = outlive(db, tmp_path, 100)
+
+    assert figures["slowest of the others, s"] < 10

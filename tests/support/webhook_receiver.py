@@ -63,9 +63,11 @@ def says(status: int, **headers: str) -> Answers:
 
 
 @contextmanager
-def receiver(folder: Path, answers: Answers = ok, port: int = 0) -> Iterator[Receiver]:
+def receiver(
+    folder: Path, answers: Answers = ok, *, port: int = 0, authority: Authority | None = None
+) -> Iterator[Receiver]:
     """On 127.0.0.1 with a certificate of an authority of its own; in a thread, until the block ends."""
-    authority = Authority(folder)
+    authority = authority or Authority(folder)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

@@ -5,7 +5,7 @@ from typing import Final
 
 from tests.bench.bench import Bench
 from tests.bench.results import Found
-from tests.bench.rows import churn, claim, cpu, drain, enqueue, fairness, idle, passports, wake
+from tests.bench.rows import churn, claim, cpu, deliveries, drain, enqueue, fairness, idle, passports, wake
 
 ROWS: Final[dict[str, Callable[[Bench], Found]]] = {
     "drain": drain.measure,
@@ -17,4 +17,5 @@ ROWS: Final[dict[str, Callable[[Bench], Found]]] = {
     "fairness": fairness.measure,
     "cpu": cpu.measure,
     "passports": passports.measure,
+    "deliveries": deliveries.measure,
 }

@@ -1,0 +1,99 @@
+"""How many webhooks a second reach a receiver, beside a bare client that posts the same bodies?"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tests.bench.bench import Bench, module, program, settle_down
+from tests.bench.bench_worker import bench_worker
+from tests.bench.results import Found, Goal, Rounds
+from tests.support.certificates import Authority
+from tests.support.database import Database
+from tests.support.pipeline import Pipeline
+from tests.support.webhook_receiver import endpoint, reaching
+from tests.support.worker import until
+
+DELIVERIES, QUICK_DELIVERIES = 2_000, 300
+CONCURRENCY: Final = 10
+RATE: Final = "deliveries/s"
+GOAL_RATIO: Final = 0.5
+COUNTED: Final = (
+    "Deliveries of events to one https receiver on this machine, in a process of its own, queued beforehand;"
+    " counted by the database's time stamps, from the first claim to the last end. Ours: one worker with its"
+    " defaults and 10 deliveries at a time to one endpoint: rows, seals, signatures, guard, leases. Bare: an"
+    " aiohttp client that posts the same bodies, 10 at a time, with a connection for each as ours, or with"
+    " connections that it keeps."
+)
+
+
+@contextmanager
+def receiving(folder: Path) -> Iterator[tuple[str, dict[str, str], Authority]]:
+    """The URL, and with what a worker reaches it."""
+    authority = Authority(folder)
+    with program(module("webhook_receiver"), do="serve", chain=str(authority.chain("127.0.0.1"))) as there:
+        port = int(there.hear()["port"])
+        yield f"https://127.0.0.1:{port}/hook", reaching(port, authority), authority
+
+
+def fill(db: Database, count: int) -> None:
+    """Events as passports make them; the trigger adds delivery and job."""
+    db.run(
+        "INSERT INTO events (tenant_id, aggregate_type, aggregate_id, aggregate_version, event_type,"
+        " occurred_at, actor_id, payload, payload_hash, event_hash)"
+        " SELECT %s, 'passport', gen_random_uuid(), 1, 'PASSPORT_SIGNED', clock_timestamp(), 'bench',"
+        " jsonb_build_object('passport_version_id', gen_random_uuid(), 'signing_key_id', 'bench',"
+        "   'receipt_hash', encode(sha256(n::text::bytea), 'hex'), 'signature', repeat('5f', 64)),"
+        " sha256('payload'), sha256(n::text::bytea) FROM generate_series(1, %s) AS n",
+        [db.tenant(), count],
+    )
+
+
+def ours(bench: Bench, folder: Path, url: str, settings: dict[str, str], count: int) -> float:
+    """Deliveries per second; the bodies are left in the folder."""
+    with bench.database() as db:
+        db.tenant()
+        endpoint(Pipeline(db), url, settings)
+        fill(db, count)
+        settle_down(db)
+        rows = db.run("SELECT encode(body, 'hex') AS body FROM webhook_deliveries")
+        (folder / "bodies").write_text("".join(f"{row['body']}\n" for row in rows))
+        more = {"BPC_WORKER_CONCURRENCY": 2 * CONCURRENCY, "BPC_WEBHOOK_ENDPOINT_CONCURRENCY": CONCURRENCY}
+        with bench_worker(db.url_as("bpc_worker"), **settings, **more):
+            until(
+                lambda: not db.run("SELECT FROM jobs WHERE status IN ('QUEUED', 'RUNNING') LIMIT 1"),
+                within=180, what="all deliveries", every=0.25,
+            )  # fmt: skip
+        row = db.one(
+            "SELECT count(*) AS done,"
+            " extract(epoch FROM max(finished_at) - min(started_at))::float AS seconds"
+            " FROM jobs JOIN webhook_deliveries d ON d.webhook_delivery_id::text = idempotency_key"
+            " WHERE jobs.status = 'SUCCEEDED' AND d.status = 'DELIVERED' AND jobs.attempts = 1"
+        )
+        assert row["done"] == count
+        return count / float(str(row["seconds"]))
+
+
+def bare(folder: Path, url: str, authority: Authority, *, keep_alive: bool) -> float:
+    more = {"bodies": str(folder / "bodies"), "concurrency": CONCURRENCY, "keep_alive": keep_alive}
+    with program(module("bare_posts"), do="post", url=url, ca_file=str(authority.ca_file), **more) as posting:
+        said = posting.hear()
+        return float(said["count"]) / float(said["seconds"])
+
+
+def measure(bench: Bench) -> Found:
+    count = bench.much(DELIVERIES, QUICK_DELIVERIES)
+    rounds = Rounds()
+    for number in range(bench.rounds):
+        with tempfile.TemporaryDirectory() as name, receiving(Path(name)) as (url, settings, authority):
+            reached = ours(bench, Path(name), url, settings, count)
+            least = bare(Path(name), url, authority, keep_alive=False)
+            kept = bare(Path(name), url, authority, keep_alive=True)
+        bench.log(f"deliveries {number + 1}: {reached:.0f}/s, bare {least:.0f}/s, kept alive {kept:.0f}/s")
+        rounds.add("ours", RATE, reached, f"n = {count}")
+        rounds.add("bare client, a connection each", RATE, least, f"n = {count}")
+        rounds.add("bare client, connections kept", RATE, kept, f"n = {count}")
+    ratio = rounds["ours", RATE].over(rounds["bare client, a connection each", RATE])
+    goal = Goal(name="ours : bare client, a connection each", value=ratio, at_least=GOAL_RATIO)
+    return Found(title="webhooks", counted=COUNTED, figures=rounds.figures(), goals=[goal])
