@@ -64,7 +64,7 @@ def _configured_key(settings: "Settings") -> tuple[str, bytes]:
     from bpc_worker.app import keyring
     from bpc_worker.keyring import DEVELOPMENT_KEY_ID
 
-    if settings.signing.private_key is None and settings.env == "prod":
+    if settings.signing.key_id is None and settings.env == "prod":
         fail(
             EXIT_USAGE,
             "no signing key is configured here",

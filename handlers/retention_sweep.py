@@ -10,15 +10,16 @@ from bpc_worker.evidence import Happened, record
 from bpc_worker.handler_api import Code, Context, HandlerSpec, NewJob, Payload, Permanent, Priority, Tx
 from bpc_worker.rows import one
 
-_PAGE = 1000  # rows looked at in one go
-# In this order: a build that is gone lets go of its snapshot, and that of its documents. Step and its kind.
+_MOST_PAGES = 100  # looked at by one job; the first that has something to remove is its last
+# In this order: a build that is gone lets go of its snapshot, and that of its documents. With the kind and
+# the rows of a page: others wait while documents go.
 _STEPS = {
-    "builds": "drafts",
-    "unsigned": "drafts",
-    "snapshots": "drafts",
-    "documents": "documents",
-    "deliveries": "deliveries",
-    "passports": "passports",
+    "builds": ("drafts", 1000),
+    "unsigned": ("drafts", 1000),
+    "snapshots": ("drafts", 1000),
+    "documents": ("documents", 100),
+    "deliveries": ("deliveries", 1000),
+    "passports": ("passports", 1000),
 }
 
 
@@ -56,21 +57,36 @@ async def _sweep(tx: Tx, payload: RetentionSweep, ctx: Context) -> None:
     cut_offs: dict[str, str] = {}
     steps, after = list(_STEPS), payload.after
     for step in steps[steps.index(payload.step) :]:
-        kept_days = ctx.policy.retention_days.get(_STEPS[step], 0)
+        kind, page = _STEPS[step]
+        kept_days = ctx.policy.retention_days.get(kind, 0)
         if not kept_days:
             continue
-        params = {"kept_days": kept_days, "after": after, "page": _PAGE}
-        swept = one(await tx.query(f"retention/{step}", params), Swept, "page")
-        cut_offs[_STEPS[step]] = forms.timestamp(swept.cut_off.astimezone(UTC))
+        swept = await _pages(tx, step, {"kept_days": kept_days, "page": page}, after)
+        cut_offs[kind] = forms.timestamp(swept.cut_off.astimezone(UTC))
         for what, count in swept.removed.items():
             removed[what] = removed.get(what, 0) + count
         if not swept.at_the_end:
-            follow_up = {"step": step, "after": None if swept.last_id is None else str(swept.last_id)}
-            await tx.enqueue(NewJob(type="RETENTION_SWEEP", payload=follow_up))
+            await tx.enqueue(
+                NewJob(type="RETENTION_SWEEP", payload={"step": step, "after": str(swept.last_id)})
+            )
             break
         after = None
     if any(removed.values()):
         await _tell(tx, ctx, removed, cut_offs)
+
+
+async def _pages(tx: Tx, step: str, params: dict[str, object], after: UUID | None) -> Swept:
+    """Up to the first page from which something goes."""
+    swept = await _page(tx, step, params, after)
+    for _ in range(_MOST_PAGES - 1):
+        if swept.at_the_end or any(swept.removed.values()):
+            break
+        swept = await _page(tx, step, params, swept.last_id)
+    return swept
+
+
+async def _page(tx: Tx, step: str, params: dict[str, object], after: UUID | None) -> Swept:
+    return one(await tx.query(f"retention/{step}", params | {"after": after}), Swept, "page")
 
 
 async def _tell(tx: Tx, ctx: Context, removed: dict[str, int], cut_offs: dict[str, str]) -> None:

@@ -123,7 +123,7 @@ def test_a_worker_that_is_killed_goes_on_and_every_row_is_told_once(db: Database
     path.call(lambda owner: activate(owner, str(version)))
     attic = attic_of(path)
     grow_old(db)
-    many(attic, 3500)
+    many(attic, 350)
     db.run(
         "CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql"
         " AS $$ BEGIN PERFORM pg_sleep(0.7); RETURN NULL; END $$"
@@ -143,7 +143,7 @@ def test_a_worker_that_is_killed_goes_on_and_every_row_is_told_once(db: Database
                 until(lambda: swept(db), within=60, what="the rest in peace")
 
     told = applied(db)
-    assert sum(each["removed"]["documents"] for each in told) == 3500  # type: ignore[index]
+    assert sum(each["removed"]["documents"] for each in told) == 350  # type: ignore[index]
     assert len(told) == 4
     assert left(db) == {"VALIDATED": 3}
     assert [each.part for each in replays(path)] == [None]

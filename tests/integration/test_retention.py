@@ -196,6 +196,30 @@ def test_not_even_the_owner_deletes_a_passport_in_force(attic: Attic, pretending
             connection.execute("DELETE FROM snapshot_items")  # of a sealed snapshot
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO facts SELECT * FROM facts ON CONFLICT DO NOTHING",
+        "UPDATE document_versions SET status = status",
+        "INSERT INTO data_snapshots (tenant_id) SELECT tenant_id FROM tenants",
+    ],
+    ids=["facts are found", "a document is judged", "a snapshot is begun"],
+)
+def test_documents_do_not_go_while_somebody_builds_on_them(attic: Attic, statement: str) -> None:
+    """Else a fact that was there a moment ago would be missing without a word."""
+    attic.document(OLD)
+    with psycopg.connect(attic.db.url) as working:
+        working.execute(statement.encode())
+        with attic.db.connect("bpc_worker") as connection:
+            connection.execute("SET lock_timeout = '100ms'")
+            connection.execute("SELECT set_config('bpc.tenant_id', %s, false)", [attic.domain.tenant_id])
+            with pytest.raises(psycopg.errors.LockNotAvailable):
+                connection.execute("SELECT FROM bpc_sweep_documents(30, %s, 1000)", [UUID(int=0)])
+        working.rollback()
+
+    assert sweep(attic, "documents")["documents"] == 1
+
+
 def test_a_page_is_bounded_by_its_facts_and_a_document_goes_as_a_whole(attic: Attic) -> None:
     """Two of three documents with 9,000 facts each go with the first page."""
     with attic.db.connect() as connection:
