@@ -25,6 +25,7 @@ def test_a_dead_letter_is_retried_by_hand(db: Database, also: str) -> None:
     """Five real failures; then the cause is mended, and somebody types one UPDATE."""
     db.run("REVOKE INSERT ON test_effects FROM bpc_worker")
     with worker(db.url_as("bpc_worker")) as running:
+        running.wait_ready()
         job_id = db.enqueue("TEST_EFFECT", '{"key": "a"}')
         for failures in range(1, 6):
             until(lambda count=failures: len(events(db, job_id)) == count, within=10)  # type: ignore[misc]
