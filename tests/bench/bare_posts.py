@@ -24,9 +24,9 @@ async def post(url: str, ca_file: str, bodies: str, concurrency: int, keep_alive
                     assert response.status == 200
                     await response.read()
 
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         await asyncio.gather(*(loop() for _ in range(concurrency)))
-        say(seconds=time.perf_counter() - began, count=count)
+        say(seconds=time.perf_counter() - began, cpu=time.process_time() - used, count=count)
 
 
 if __name__ == "__main__":

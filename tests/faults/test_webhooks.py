@@ -21,3 +21,4 @@ def test_five_thousand_deliveries_to_a_dead_endpoint_harm_nothing_and_arrive_whe
 
     print(figures)
     assert figures["slowest of the others, s"] < 10
+    assert figures["snoozes while it was dead"] < 500  # they wait together, not one by one

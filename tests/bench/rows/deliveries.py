@@ -3,11 +3,13 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tests.bench.bench import Bench, module, program, settle_down
 from tests.bench.bench_worker import bench_worker
+from tests.bench.procs import exact_seconds
 from tests.bench.results import Found, Goal, Rounds
 from tests.support.certificates import Authority
 from tests.support.database import Database
@@ -18,13 +20,15 @@ from tests.support.worker import until
 DELIVERIES, QUICK_DELIVERIES = 2_000, 300
 CONCURRENCY: Final = 10
 RATE: Final = "deliveries/s"
+CPU: Final = "ms CPU each"
+OURS, BARE, KEPT = "ours", "bare client, a connection each", "bare client, connections kept"
 GOAL_RATIO: Final = 0.5
 COUNTED: Final = (
     "Deliveries of events to one https receiver on this machine, in a process of its own, queued beforehand;"
     " counted by the database's time stamps, from the first claim to the last end. Ours: one worker with its"
     " defaults and 10 deliveries at a time to one endpoint: rows, seals, signatures, guard, leases. Bare: an"
     " aiohttp client that posts the same bodies, 10 at a time, with a connection for each as ours, or with"
-    " connections that it keeps."
+    " connections that it keeps. CPU: of the sender's process alone."
 )
 
 
@@ -50,8 +54,16 @@ def fill(db: Database, count: int) -> None:
     )
 
 
-def ours(bench: Bench, folder: Path, url: str, settings: dict[str, str], count: int) -> float:
-    """Deliveries per second; the bodies are left in the folder."""
+@dataclass(frozen=True)
+class Sent:
+    """Deliveries per second, and milliseconds of CPU that each took the sender's process."""
+
+    rate: float
+    cpu: float
+
+
+def ours(bench: Bench, folder: Path, url: str, settings: dict[str, str], count: int) -> Sent:
+    """The bodies are left in the folder."""
     with bench.database() as db:
         db.tenant()
         endpoint(Pipeline(db), url, settings)
@@ -60,11 +72,14 @@ def ours(bench: Bench, folder: Path, url: str, settings: dict[str, str], count: 
         rows = db.run("SELECT encode(body, 'hex') AS body FROM webhook_deliveries")
         (folder / "bodies").write_text("".join(f"{row['body']}\n" for row in rows))
         more = {"BPC_WORKER_CONCURRENCY": 2 * CONCURRENCY, "BPC_WEBHOOK_ENDPOINT_CONCURRENCY": CONCURRENCY}
-        with bench_worker(db.url_as("bpc_worker"), **settings, **more):
+        with bench_worker(db.url_as("bpc_worker"), **settings, **more) as running:
+            until(lambda: running.said("started"), within=30, what="started")
+            before = exact_seconds(running.pid)
             until(
                 lambda: not db.run("SELECT FROM jobs WHERE status IN ('QUEUED', 'RUNNING') LIMIT 1"),
                 within=180, what="all deliveries", every=0.25,
             )  # fmt: skip
+            used = exact_seconds(running.pid) - before
         row = db.one(
             "SELECT count(*) AS done,"
             " extract(epoch FROM max(finished_at) - min(started_at))::float AS seconds"
@@ -72,14 +87,15 @@ def ours(bench: Bench, folder: Path, url: str, settings: dict[str, str], count: 
             " WHERE jobs.status = 'SUCCEEDED' AND d.status = 'DELIVERED' AND jobs.attempts = 1"
         )
         assert row["done"] == count
-        return count / float(str(row["seconds"]))
+        return Sent(count / float(str(row["seconds"])), 1000 * used / count)
 
 
-def bare(folder: Path, url: str, authority: Authority, *, keep_alive: bool) -> float:
+def bare(folder: Path, url: str, authority: Authority, *, keep_alive: bool) -> Sent:
     more = {"bodies": str(folder / "bodies"), "concurrency": CONCURRENCY, "keep_alive": keep_alive}
     with program(module("bare_posts"), do="post", url=url, ca_file=str(authority.ca_file), **more) as posting:
         said = posting.hear()
-        return float(said["count"]) / float(said["seconds"])
+        count = float(said["count"])
+        return Sent(count / float(said["seconds"]), 1000 * float(said["cpu"]) / count)
 
 
 def measure(bench: Bench) -> Found:
@@ -87,13 +103,16 @@ def measure(bench: Bench) -> Found:
     rounds = Rounds()
     for number in range(bench.rounds):
         with tempfile.TemporaryDirectory() as name, receiving(Path(name)) as (url, settings, authority):
-            reached = ours(bench, Path(name), url, settings, count)
-            least = bare(Path(name), url, authority, keep_alive=False)
-            kept = bare(Path(name), url, authority, keep_alive=True)
-        bench.log(f"deliveries {number + 1}: {reached:.0f}/s, bare {least:.0f}/s, kept alive {kept:.0f}/s")
-        rounds.add("ours", RATE, reached, f"n = {count}")
-        rounds.add("bare client, a connection each", RATE, least, f"n = {count}")
-        rounds.add("bare client, connections kept", RATE, kept, f"n = {count}")
-    ratio = rounds["ours", RATE].over(rounds["bare client, a connection each", RATE])
-    goal = Goal(name="ours : bare client, a connection each", value=ratio, at_least=GOAL_RATIO)
+            folder = Path(name)
+            found = {
+                OURS: ours(bench, folder, url, settings, count),
+                BARE: bare(folder, url, authority, keep_alive=False),
+                KEPT: bare(folder, url, authority, keep_alive=True),
+            }
+        bench.log(f"deliveries {number + 1}: " + ", ".join(f"{who} {one}" for who, one in found.items()))
+        for who, sent in found.items():
+            rounds.add(who, RATE, sent.rate, f"n = {count}")
+            rounds.add(who, CPU, sent.cpu, f"n = {count}")
+    ratio = rounds[OURS, RATE].over(rounds[BARE, RATE])
+    goal = Goal(name=f"{OURS} : {BARE}", value=ratio, at_least=GOAL_RATIO)
     return Found(title="webhooks", counted=COUNTED, figures=rounds.figures(), goals=[goal])

@@ -1,0 +1,146 @@
+"""Every event makes its deliveries and their jobs, in its own transaction, whoever appends it."""
+
+import json
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from bpc_worker.owner.webhooks import add_endpoint, list_endpoints
+from tests.integration.test_immutability import insert, session
+from tests.support.database import Database
+from tests.support.domain import an_event
+from tests.support.pipeline import Pipeline
+from tests.support.webhook_receiver import endpoint, happen
+
+
+@pytest.fixture
+def path(db: Database) -> Pipeline:
+    db.tenant()
+    return Pipeline(db)
+
+
+def test_everybody_who_asked_is_told_once_and_nobody_else(db: Database, path: Pipeline) -> None:
+    db.tenant("other")
+    asked = [
+        endpoint(path, "https://a.example/", {}),
+        endpoint(path, "https://b.example/", {}, events="PASSPORT_SIGNED", max_attempts=100),
+        path.call(
+            lambda owner: add_endpoint(
+                owner, "https://c.example/", event_types=["*", "PASSPORT_SIGNED"], max_attempts=5
+            )
+        ),
+    ]
+    endpoint(path, "https://d.example/", {}, events="KEY_ADDED")
+    endpoint(Pipeline(db, "other"), "https://e.example/", {})
+    silent = endpoint(path, "https://f.example/", {}, events="PASSPORT_SIGNED")
+    db.run(
+        "UPDATE webhook_subscriptions SET active = false WHERE webhook_endpoint_id = %s",
+        [silent.webhook_endpoint_id],
+    )
+    happen(path, {"text": "🔋 a/b 50 % \\u0041"})
+
+    rows = db.run(
+        "SELECT d.*, j.priority, j.max_attempts, j.payload, j.status AS job, e.event_type AS happened"
+        " FROM webhook_deliveries d JOIN events e USING (event_id)"
+        " JOIN jobs j ON j.type = 'DELIVER_WEBHOOK' AND j.idempotency_key = d.webhook_delivery_id::text"
+    )
+    assert {row["webhook_endpoint_id"] for row in rows} == {each.webhook_endpoint_id for each in asked}
+    assert len(rows) == 3
+    assert sorted(int(str(row["max_attempts"])) for row in rows) == [5, 5, 100]
+    for row in rows:
+        assert (row["status"], row["job"], row["priority"]) == ("PENDING", "QUEUED", 3)
+        assert row["payload"] == {"webhook_delivery_id": str(row["webhook_delivery_id"])}
+        assert row["event_type"] == row["happened"] == "PASSPORT_SIGNED"
+
+
+def test_the_body_has_the_members_of_the_contract_in_their_order(db: Database, path: Pipeline) -> None:
+    endpoint(path, "https://a.example/", {})
+    happen(path, {"text": "🔋 a/b 50 %s", "nested": {"list": [1, None]}})
+
+    body = bytes(db.one("SELECT body FROM webhook_deliveries")["body"])  # type: ignore[call-overload]
+    event = db.one("SELECT * FROM events")
+    found = json.loads(body)
+    assert list(found) == [
+        "event_id", "event_type", "aggregate_type", "aggregate_id", "occurred_at", "payload",
+    ]  # fmt: skip
+    assert found["event_id"] == str(event["event_id"])
+    assert found["aggregate_id"] == str(event["aggregate_id"])
+    assert found["payload"] == event["payload"]
+    assert found["occurred_at"].endswith("Z")
+    assert "🔋 a/b 50 %s".encode() in body
+
+
+def test_without_the_event_there_is_no_delivery(db: Database, path: Pipeline) -> None:
+    endpoint(path, "https://a.example/", {})
+    tenant_id = db.tenant()
+    with session(db, "bpc_worker", tenant_id) as connection:
+        insert(connection, "events", {"tenant_id": tenant_id} | an_event(uuid4()))
+        assert connection.execute("SELECT FROM webhook_deliveries").rowcount == 1
+        connection.rollback()
+
+    assert db.run("SELECT FROM webhook_deliveries") == db.run("SELECT FROM jobs") == []
+
+
+@pytest.mark.parametrize("role", ["bpc_worker", "bpc_app", "bpc_operator"])
+def test_nobody_makes_a_delivery_by_hand(db: Database, path: Pipeline, role: str) -> None:
+    made = endpoint(path, "https://a.example/", {})
+    tenant_id = db.tenant()
+    columns: dict[str, object] = {
+        "tenant_id": tenant_id, "webhook_endpoint_id": made.webhook_endpoint_id, "event_id": uuid4(),
+        "event_type": "PASSPORT_SIGNED", "body": b"forged",
+    }  # fmt: skip
+    with session(db, role, tenant_id) as connection, pytest.raises(errors.InsufficientPrivilege):
+        insert(connection, "webhook_deliveries", columns)
+    forged = "SELECT bpc_add_delivery(%s, %s, %s, 'PASSPORT_SIGNED', 'forged', 1)"
+    with session(db, role, tenant_id) as connection, pytest.raises(errors.InsufficientPrivilege):
+        connection.execute(forged, [tenant_id, made.webhook_endpoint_id, uuid4()])
+
+
+def test_functions_of_the_application_stay_within_the_tenant(db: Database, path: Pipeline) -> None:
+    theirs = db.tenant("other")
+    made = endpoint(path, "https://a.example/", {})
+    happen(path, {})
+    delivery = db.one("SELECT webhook_delivery_id FROM webhook_deliveries")["webhook_delivery_id"]
+    with session(db, "bpc_app", theirs) as connection:
+        for function, wanted in (("bpc_test_webhook", made.webhook_endpoint_id), ("bpc_redeliver", delivery)):
+            assert connection.execute(f"SELECT {function}(%s)".encode(), [wanted]).fetchall() == []
+    with session(db, "bpc_app", db.tenant()) as connection:
+        assert connection.execute("SELECT bpc_redeliver(%s)", [delivery]).rowcount == 1
+
+
+@pytest.mark.parametrize("named", ["null", "1", '"x"', '{"a": 1}', f'"{UUID(int=7)}"', '"{}"'])
+def test_whatever_a_payload_names_a_job_can_die(db: Database, named: str) -> None:
+    payload = f'{{"webhook_delivery_id": {named}}}'
+    job_id = db.enqueue("DELIVER_WEBHOOK", payload)
+    db.run("UPDATE jobs SET status = 'CANCELLED' WHERE job_id = %s", [job_id])
+
+    assert db.job(job_id)["status"] == "CANCELLED"
+
+
+def test_a_cancelled_job_fails_its_delivery_and_a_foreign_one_does_not(db: Database, path: Pipeline) -> None:
+    endpoint(path, "https://a.example/", {})
+    happen(path, {})
+    delivery = db.one("SELECT webhook_delivery_id FROM webhook_deliveries")["webhook_delivery_id"]
+    foreign = db.run(
+        "INSERT INTO jobs (tenant_id, type, payload) VALUES (%s, 'DELIVER_WEBHOOK', %s) RETURNING job_id",
+        [db.tenant("other"), json.dumps({"webhook_delivery_id": str(delivery)})],
+    )[0]["job_id"]
+    status = "SELECT status, error_message FROM webhook_deliveries"
+
+    db.run("UPDATE jobs SET status = 'CANCELLED' WHERE job_id = %s", [foreign])
+    assert db.one(status)["status"] == "PENDING"
+    db.run("UPDATE jobs SET status = 'CANCELLED' WHERE type = 'DELIVER_WEBHOOK' AND status = 'QUEUED'")
+    assert db.one(status) == {"status": "FAILED", "error_message": "the job was cancelled"}
+
+
+def test_an_endpoint_is_never_deleted_and_keeps_its_address(db: Database, path: Pipeline) -> None:
+    endpoint(path, "https://a.example/", {})
+    for statement in (
+        "DELETE FROM webhook_endpoints",
+        "UPDATE webhook_endpoints SET url = 'https://b.example/'",
+    ):
+        with psycopg.connect(db.url) as connection, pytest.raises(errors.RestrictViolation):
+            connection.execute(statement.encode())
+    assert [each.url for each in path.call(list_endpoints)] == ["https://a.example/"]
