@@ -237,6 +237,26 @@ def test_the_registry_of_keys_is_what_verification_reads(db: Database, run: Run,
     assert {row["actor_id"] for row in events} == {"user:bpc_app_login"}
 
 
+def test_the_key_of_a_signing_command_is_added_in_production_too(db: Database, run: Run) -> None:
+    from bpc_worker.core.signing import Ed25519Signer
+
+    key = Ed25519Signer("", bytes(range(32))).public_key
+    done = run(
+        "keys", "add",
+        BPC_ENV="prod",
+        BPC_SIGNING_KEY_ID="hsm-1",
+        BPC_SIGNING_PUBLIC_KEY=key.hex(),
+        BPC_SIGNING_COMMAND='{"argv": ["/usr/bin/false"]}',
+    )  # fmt: skip
+
+    assert ok(done) == "hsm-1"
+    assert db.one("SELECT key_id, public_key, status FROM signing_keys") == {
+        "key_id": "hsm-1",
+        "public_key": key,
+        "status": "ACTIVE",
+    }
+
+
 def test_production_registers_no_key_that_nobody_configured(run: Run) -> None:
     done = run("keys", "add", BPC_ENV="prod")
 
