@@ -12,6 +12,7 @@ from bpc_worker.jobs.errors import Code, Snooze
 _PATIENCE = 1.0  # seconds: longer than a quick call takes, shorter than anybody notices
 _QUICK = 3.0
 _MOST_REMEMBERED = 1000
+_MOST_FOR_A_STRANGER = 3  # inside and waiting: a backlog for one that hangs must not fill the slots
 
 
 class _Turnstile:
@@ -20,8 +21,9 @@ class _Turnstile:
         self.left = asyncio.Condition()
         self.users = 0
 
-    def is_slow(self, now: float) -> bool:
-        return bool(self.inside) and now - min(self.inside.values()) > _PATIENCE
+    def longest(self, now: float) -> float:
+        """How long the slowest call has been under way."""
+        return now - min(self.inside.values(), default=now)
 
 
 class Turnstiles:
@@ -60,7 +62,8 @@ class Turnstiles:
 
         if has_room():
             return
-        if not turnstile.is_slow(self._clock()):
+        crowded = target not in self._quick and turnstile.users > _MOST_FOR_A_STRANGER
+        if not crowded and turnstile.longest(self._clock()) <= _PATIENCE:
             try:
                 async with asyncio.timeout(_PATIENCE), turnstile.left:
                     await turnstile.left.wait_for(has_room)
@@ -69,7 +72,8 @@ class Turnstiles:
             else:
                 return
         message = f"{len(turnstile.inside)} deliveries to this endpoint are under way and take their time"
-        raise Snooze(_PATIENCE, Code.RATE_LIMITED, message)
+        # The longer it has taken, the longer nobody needs to look: a second, two, four …
+        raise Snooze(max(_PATIENCE, turnstile.longest(self._clock())), Code.RATE_LIMITED, message)
 
     def _remember(self, target: str, *, quick: bool) -> None:
         self._quick.pop(target, None)

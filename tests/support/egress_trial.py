@@ -33,13 +33,8 @@ def try_out(
 ) -> Figures:
     """`queue` makes a job of one attempt that posts to a URL."""
     authority = Authority(folder)
-    with hostile_town(authority, HOST) as ports, _good_place(authority.server(HOST)) as fine:
-        told = {
-            "BPC_WEBHOOK_ALLOW_CIDRS": f"{HOST}/32",
-            "BPC_WEBHOOK_PORTS": ",".join(map(str, [fine, *ports.values()])),
-            "BPC_WEBHOOK_CA_FILE": authority.ca_file,
-            "BPC_LOG_LEVEL": "info",
-        }
+    with hostile_town(authority, HOST) as ports, good_place(authority.server(HOST)) as fine:
+        told = reaching(authority, fine, *ports.values())
         with worker(db.url, **told, **settings) as running:
             warm = [queue(f"https://{HOST}:{fine}/") for _ in range(5)]
             _all_ended(db, warm, within=30)
@@ -73,6 +68,16 @@ def try_out(
     )
 
 
+def reaching(authority: Authority, *ports: int) -> dict[str, object]:
+    """What a worker is told, so that it may call them."""
+    return {
+        "BPC_WEBHOOK_ALLOW_CIDRS": f"{HOST}/32",
+        "BPC_WEBHOOK_PORTS": ",".join(map(str, ports)),
+        "BPC_WEBHOOK_CA_FILE": authority.ca_file,
+        "BPC_LOG_LEVEL": "info",
+    }
+
+
 class _Scales:
     """The memory of a process, from now on."""
 
@@ -94,7 +99,7 @@ class _Scales:
 
 
 @contextmanager
-def _good_place(tls: SSLContext) -> Iterator[int]:
+def good_place(tls: SSLContext) -> Iterator[int]:
     """In a thread of its own: the bad ones keep their process busy."""
     loop = asyncio.new_event_loop()
     ready, port, done = threading.Event(), [0], asyncio.Event()

@@ -46,6 +46,14 @@ class Deliveries:
         job = self._db.one("SELECT job_id FROM jobs WHERE idempotency_key = %s", [str(made["id"])])
         return str(job["job_id"])
 
+    def flood(self, url: str, count: int) -> None:
+        """As many deliveries to it, all of them due."""
+        with self._db.connect() as connection, connection.transaction():
+            connection.execute("SELECT set_config('bpc.tenant_id', %s, true)", [self._tenant])
+            connection.execute(
+                "SELECT bpc_test_webhook(%s) FROM generate_series(1, %s)", [self._endpoints[url], count]
+            )
+
     def status(self, job: str) -> str:
         """Of its delivery."""
         row = self._db.one(

@@ -48,7 +48,7 @@ async def test_when_those_inside_are_slow_nobody_waits() -> None:
         clock.now = 1.5
         with pytest.raises(Snooze) as snooze:
             await inside.enter_async_context(turnstiles.place("a"))
-        assert snooze.value.code == "RATE_LIMITED"
+        assert (snooze.value.code, snooze.value.seconds) == ("RATE_LIMITED", 1.5)
         await inside.enter_async_context(turnstiles.place("b"))
     async with turnstiles.place("a"):
         pass
@@ -112,3 +112,18 @@ async def test_only_so_many_are_remembered() -> None:
 
     assert len(turnstiles._quick) == 1000
     assert "1499" in turnstiles._quick
+
+
+async def test_of_a_crowd_before_a_stranger_most_are_sent_away_at_once() -> None:
+    turnstiles, first = Turnstiles(4, clock=Clock()), asyncio.Event()
+
+    async def call() -> None:
+        async with turnstiles.place("a"):
+            await first.wait()
+
+    calls = [asyncio.create_task(call()) for _ in range(10)]
+    await asyncio.sleep(0)
+    first.set()
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+
+    assert [isinstance(end, Snooze) for end in ends] == [False] * 3 + [True] * 7
