@@ -83,8 +83,8 @@ def events(db: Database, job_id: str) -> list[Row]:
 
 
 def statuses(db: Database) -> dict[str, int]:
-    """How many jobs there are of each status."""
-    rows = db.run("SELECT status, count(*) AS n FROM jobs GROUP BY status")
+    """How many jobs there are of each status, without those that tell of a dead letter."""
+    rows = db.run("SELECT status, count(*) AS n FROM jobs WHERE type <> 'RECORD_DEAD_LETTER' GROUP BY status")
     return {str(row["status"]): cast("int", row["n"]) for row in rows}
 
 
