@@ -25,9 +25,9 @@ OURS, BARE, KEPT = "ours", "bare client, a connection each", "bare client, conne
 GOAL_RATIO: Final = 0.5
 COUNTED: Final = (
     "Deliveries of events to one https receiver on this machine, in a process of its own, queued beforehand;"
-    " counted by the database's time stamps, from the first claim to the last end. Ours: one worker with its"
-    " defaults and 10 deliveries at a time to one endpoint: rows, seals, signatures, guard, leases. Bare: an"
-    " aiohttp client that posts the same bodies, 10 at a time, with a connection for each as ours, or with"
+    " counted by the database's time stamps, from the first claim to the last end. Ours: one worker of"
+    " concurrency 20, 10 deliveries at a time to one endpoint: rows, seals, signatures, guard, leases."
+    " Bare: an aiohttp client that posts the same bodies, 10 at a time, with a connection each, or with"
     " connections that it keeps. CPU: of the sender's process alone."
 )
 
