@@ -176,7 +176,7 @@ def test_the_reaper_role_reaps_and_runs_nothing(db: Database) -> None:
         assert reaper.metric("bpc_looks_total") == 0
         assert reaper.get("/v1/health/live")[0] == 200
         assert reaper.stop() == 0
-    db.run("UPDATE jobs SET type = 'TEST_NOOP' WHERE status = 'QUEUED'")
+    db.run("UPDATE jobs SET type = 'TEST_NOOP' WHERE type = 'NOT_INSTALLED_HERE'")
     with worker(db.url) as runs:
         until(lambda: statuses(db) == {"SUCCEEDED": 2, "DEAD_LETTER": 1, "CANCELLED": 1}, within=20)
         assert runs.stop() == 0
