@@ -114,9 +114,10 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     runner = None
     if plan.works:
         stuck = asyncio.Event()
+        settler = Settler(store, equipment.settlement, on_database=health.note_database)
         supervisor = Supervisor(
             keeper=keeper,
-            settler=Settler(store, equipment.settlement, on_database=health.note_database),
+            settler=settler,
             handlers=handlers,
             equipment=equipment,
             metrics=metrics,
@@ -126,6 +127,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         parts = Parts(
             store=store,
             supervisor=supervisor,
+            settler=settler,
             handlers=handlers,
             registry=registry,
             slots=_slots(settings, registry, equipment),

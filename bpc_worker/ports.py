@@ -56,6 +56,7 @@ class Look:
     claims: Sequence[Claim] = ()
     more: bool = False  # something was due that was not taken: look again at once
     next_due_in: float | None = None  # seconds until the next job falls due, where nothing is due now
+    ended: bool = True  # every end that was given is durable; else each has to be settled otherwise
 
 
 class PauseKind(StrEnum):
@@ -140,6 +141,7 @@ class Left(msgspec.Struct, frozen=True):
 
 Caps = Mapping[frozenset[str], int]  # of these types together, at most so many
 _NO_CAPS: Caps = MappingProxyType({})
+Ends = Sequence[tuple[Claim, Settlement]]  # how claims ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +176,16 @@ class JobStore(Protocol):
     async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """All of them or none, in their order; an idempotency key that is there already adds nothing."""
 
-    async def claim(self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps = _NO_CAPS) -> Look:
+    async def claim(
+        self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps = _NO_CAPS, ends: Ends = ()
+    ) -> Look:
         """Take up to `limit` due jobs; one suspect alone when this worker is idle.
 
         Best priority first, then oldest, but for two shares: by the count n of this store's claims, from 1
         on, n mod 4 = 0 begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest
         due job whatever its priority. Not `fresh`: what the last look found empty may be passed over.
         No more than so many are taken of the types of a cap, all together; the order is kept otherwise.
+        `ends` of jobs that succeeded are written in the same breath; after an error nobody knows of which.
         """
 
     async def undo_unheard_claims(self) -> None:
@@ -194,7 +199,7 @@ class JobStore(Protocol):
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         """Write how the claim ended; None when the lease is lost. Safe to repeat."""
 
-    async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
+    async def settle_group(self, ends: Ends) -> dict[LeaseToken, Status]:
         """Write many at once. Those that are missing from the answer were locked or lost: settle them singly.
 
         Permanent: the group holds something that cannot be stored, and nothing of it was written.

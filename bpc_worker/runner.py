@@ -12,11 +12,12 @@ from typing import Protocol
 from bpc_worker import log
 from bpc_worker.handler_loop import HandlerLoop
 from bpc_worker.health import Health
-from bpc_worker.jobs.errors import JobError
+from bpc_worker.jobs.errors import JobError, Unavailable
 from bpc_worker.jobs.model import Claim
 from bpc_worker.lease import StopReason
-from bpc_worker.ports import JobStore, Look
+from bpc_worker.ports import Caps, JobStore, Look
 from bpc_worker.registry import Registry
+from bpc_worker.settler import End, Settler
 from bpc_worker.slots import Slots
 from bpc_worker.supervisor import Job, Supervisor
 from bpc_worker.throttle import Throttle
@@ -53,6 +54,7 @@ class Parts:
 
     store: JobStore
     supervisor: Supervisor
+    settler: Settler
     handlers: HandlerLoop
     registry: Registry
     slots: Slots  # of jobs whose handler has not ended; the others wait for their end to be durable
@@ -139,6 +141,7 @@ class Runner:
 
     async def _look(self, *, fresh: bool) -> Look | None:
         """What there was; None when nothing could be asked for."""
+        settler = self._parts.settler
         try:
             await self._parts.store.undo_unheard_claims()
             if self._jobs:
@@ -155,7 +158,7 @@ class Runner:
             if fresh:
                 self._fresh_at = sent_at
             self._parts.metrics.looked()
-            look = await self._parts.store.claim(limit=asked, idle=not self._jobs, fresh=fresh, caps=caps)
+            look, boarded = await self._claim(asked, fresh=fresh, caps=caps)
         except JobError as error:
             self._parts.health.note_database(error)
             _log.warning("look_failed", error_code=error.code, error_message=error.message)
@@ -164,9 +167,26 @@ class Runner:
         for claim in look.claims:
             self._start(claim, sent_at)
         self._parts.handlers.to_handlers.wake()
+        (settler.arrived if look.ended else settler.missed)(boarded)
         self._parts.metrics.slots(self._parts.slots.taken)
         await self._parts.throttle.looked(look.claims)
         return look
+
+    async def _claim(self, limit: int, *, fresh: bool, caps: Caps) -> tuple[Look, list[End]]:
+        """Take jobs, and have written by the same statement how others ended."""
+        settler = self._parts.settler
+        boarded = settler.board()
+        ends = [(end.claim, end.settlement) for end in boarded]
+        try:
+            look = await self._parts.store.claim(
+                limit=limit, idle=not self._jobs, fresh=fresh, caps=caps, ends=ends
+            )
+        except BaseException as error:
+            settler.missed(boarded)
+            if boarded and not isinstance(error, Unavailable):
+                self._parts.wake.ring("slot")  # perhaps one of them is to blame: ask again without them
+            raise
+        return look, boarded
 
     async def _mind_suspects(self) -> None:
         """A worker that is never idle empties itself when a suspect has waited too long."""

@@ -16,12 +16,13 @@ _log = log.get("settler")
 
 _MOST_REFUSALS = 5
 _LARGEST_GROUP = 200
+_MOST_WITH_A_CLAIM = 32  # a larger group is better written beside the claim, by another process of the server
 _STEPS_OF_A_CLAIM = 3  # of the event loop, from the bell to the socket
 
 Told = Callable[[Status | None], None]
 
 
-class _End(NamedTuple):
+class End(NamedTuple):
     claim: Claim
     settlement: Settlement
     tell: Told
@@ -39,7 +40,7 @@ async def _after_the_claim() -> None:
         await asyncio.sleep(0)
 
 
-def _give_up(ends: Sequence[_End], error: Exception) -> None:
+def _give_up(ends: Sequence[End], error: Exception) -> None:
     """Nobody knows what was written. Whoever is told lets go of his job, and the reaper brings it back."""
     _log.error("engine_bug", exc_info=error, count=len(ends))
     for end in ends:
@@ -59,15 +60,35 @@ class Settler:
         self._store = store
         self._settlement = settlement
         self._on_database = on_database
-        self._waiting: list[_End] = []
+        self._waiting: list[End] = []
         self._flushing: asyncio.Task[None] | None = None
         self._singles: set[asyncio.Task[None]] = set()
 
     def add(self, claim: Claim, outcome: Settleable, tell: Told) -> None:
         """`tell` is called once it is durable: with the status, or None when the lease was lost."""
-        self._waiting.append(_End(claim, self._settlement(claim, outcome), tell))
-        if self._flushing is None:
+        self._waiting.append(End(claim, self._settlement(claim, outcome), tell))
+        self._see_to_it()
+
+    def _see_to_it(self) -> None:
+        if self._flushing is None and self._waiting:
             self._flushing = asyncio.create_task(self._flush())
+
+    def board(self) -> list[End]:
+        """Those that the next claim can write: one statement costs less than two."""
+        if len(self._waiting) > _MOST_WITH_A_CLAIM:
+            return []
+        boarding = [end for end in self._waiting if end.settlement.status is Status.SUCCEEDED]
+        self._waiting = [end for end in self._waiting if end.settlement.status is not Status.SUCCEEDED]
+        return boarding
+
+    def arrived(self, boarded: Sequence[End]) -> None:
+        for end in boarded:
+            end.tell(Status.SUCCEEDED)
+
+    def missed(self, boarded: Sequence[End]) -> None:
+        """Nobody knows which of them are written: the group finds out."""
+        self._waiting.extend(boarded)
+        self._see_to_it()
 
     async def _flush(self) -> None:
         await _after_the_claim()
@@ -87,7 +108,7 @@ class Settler:
         finally:
             self._flushing = None
 
-    async def _write_group(self, group: Sequence[_End]) -> dict[LeaseToken, Status]:
+    async def _write_group(self, group: Sequence[End]) -> dict[LeaseToken, Status]:
         """What was written. Rows that are locked, lost or written by a call without an answer are missing."""
         ends = [(end.claim, end.settlement) for end in group]
         try:
@@ -100,7 +121,7 @@ class Settler:
             _log.warning("group_refused", error_code=error.code, error_message=error.message, count=len(ends))
         return {}
 
-    def _settle_singly(self, end: _End) -> None:
+    def _settle_singly(self, end: End) -> None:
         async def write() -> None:
             try:
                 status = await self._settle(end.claim, end.settlement)

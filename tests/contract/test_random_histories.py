@@ -66,7 +66,7 @@ class InPostgres:
         self._run("DELETE FROM job_events")
         self._run("DELETE FROM job_pauses")
         store.now = NOON
-        store._probes = Probes(SETTINGS.queues, SETTINGS.types)
+        store.claims._probes = Probes(SETTINGS.queues, SETTINGS.types)
 
     def _run(self, statement: str, *params: object) -> list[dict[str, object]]:
         cursor = self._connection.execute(statement.encode(), params)

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from bpc_worker.adapters.postgres.jobs import _Doubt
+from bpc_worker.adapters.postgres.claims import _Doubt
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.jobs.model import Done, Fate, Status
 from bpc_worker.ports import Heartbeat
@@ -66,7 +66,7 @@ async def test_a_claim_whose_answer_was_lost_is_undone(bench: Bench, side: Postg
     )
     side.db.run(f"UPDATE jobs SET lease_token = {token} WHERE job_id = %s", [str(nonce), job_id])
     side.db.run("TRUNCATE job_history")
-    side.store._unanswered[nonce] = _Doubt()
+    side.store.claims._unanswered[nonce] = _Doubt()
     await bench.store.undo_unheard_claims()
     [again] = await bench.claim()
 

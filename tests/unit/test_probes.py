@@ -67,12 +67,33 @@ def test_whoever_has_a_turn_may_be_anywhere() -> None:
 def test_turns_go_where_something_was_due_when_the_oldest_was_looked_for() -> None:
     some = probes()
     asked = some.asked("oldest", {})
-    some.learn_heads(asked, numbers(asked, URGENT_B, NORMAL_A))
+    some.learn(asked, numbers(asked, URGENT_B), [], heads=numbers(asked, URGENT_B, NORMAL_A))
 
     assert set(some.asked("ring", {}).places) == {URGENT_B, NORMAL_A}
-    assert len(some.asked(None, {}).places) == 8
+    assert some.asked(None, {}).only_place == URGENT_B
     some.forget()
     assert len(some.asked("ring", {}).places) == 8
+
+
+def test_where_one_place_alone_is_due_nobody_looks_for_the_oldest() -> None:
+    some = probes()
+    asked = some.asked(some.next_turn(), {})
+    some.learn(asked, numbers(asked, NORMAL_A), [], heads=numbers(asked, NORMAL_A))
+    turns = [some.next_turn() for _ in range(2, 18)]
+
+    assert set(turns) == {"ring", None}
+    assert turns.count("ring") == 4
+    some.forget()
+    assert [some.next_turn() for _ in range(18, 26)].count("oldest") == 1
+
+
+def test_a_cap_bounds_what_is_taken_at_the_only_place() -> None:
+    some = probes()
+    asked = some.asked("oldest", {})
+    some.learn(asked, numbers(asked, NORMAL_A), [], heads=numbers(asked, NORMAL_A))
+
+    assert some.asked(None, {frozenset({"A_TYPE"}): 3}).most_of_only == 3
+    assert some.asked(None, {frozenset({"B_TYPE"}): 3}).most_of_only is None
 
 
 def test_what_stood_before_a_claimed_job_is_not_read_again() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from bpc_worker.adapters.memory.turns import Pots, Turns
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.ports import Caps, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.ports import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
 
 _REAP_PAGE = 100
 _PLACES = (PauseKind.QUEUE, PauseKind.TYPE)
@@ -71,8 +72,20 @@ class MemoryJobStore:
         """For jobs that are to be queued together with something else, or not at all."""
         return Additions(self.table, self._settings, self._clock.now)
 
-    async def claim(self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None) -> Look:
-        del fresh  # nothing is passed over: a look costs no round trip here
+    async def claim(
+        self,
+        *,
+        limit: int,
+        idle: bool,
+        fresh: bool = True,  # noqa: ARG002 - nothing is passed over: a look costs no round trip here
+        caps: Caps | None = None,
+        ends: Ends = (),
+    ) -> Look:
+        written = await self.settle_group(ends) if ends else ()
+        look = self._look(limit, idle=idle, caps=caps)
+        return replace(look, ended=len(written) == len(ends))
+
+    def _look(self, limit: int, *, idle: bool, caps: Caps | None) -> Look:
         now, heaps = self._clock.now, self.table.heaps
         heaps.promote(now)
         pots = Pots(caps or {})
@@ -157,7 +170,7 @@ class MemoryJobStore:
         await self._ring()
         return status
 
-    async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
+    async def settle_group(self, ends: Ends) -> dict[LeaseToken, Status]:
         for _, settlement in ends:
             edges.check(settlement)  # before anything is written: all of it can be stored, or nothing is
         settled = {}

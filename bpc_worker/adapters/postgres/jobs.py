@@ -1,19 +1,16 @@
 """The queue in PostgreSQL: one method per file in sql/queries/jobs."""
 
 import asyncio
-import math
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from uuid import UUID
 
 import msgspec
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from bpc_worker.adapters.ids import nonce
 from bpc_worker.adapters.postgres.bulk import Bulk
 from bpc_worker.adapters.postgres.capacity import Capacity
+from bpc_worker.adapters.postgres.claims import Claims
 from bpc_worker.adapters.postgres.job_rows import (
     QueueSettings,
     as_uuid,
@@ -25,39 +22,15 @@ from bpc_worker.adapters.postgres.job_rows import (
     settled_under,
 )
 from bpc_worker.adapters.postgres.link import Dsn, Link
-from bpc_worker.adapters.postgres.probes import Probes
 from bpc_worker.adapters.postgres.samples import Samples
-from bpc_worker.adapters.sql_files import Prepared, prepared, query
-from bpc_worker.jobs.errors import Retryable, Unavailable
+from bpc_worker.adapters.sql_files import prepared, query
+from bpc_worker.jobs.errors import Retryable
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.ports import Caps, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.ports import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
 
 REAP_PAGE = 100
-_DOUBT_PAUSE = 1.0
 _SETTLE_LOCK_SECONDS = 0.1
-
-
-@dataclass(slots=True)
-class _Doubt:
-    """About a claim without an answer: a session that stood still may carry it out after we gave it up.
-
-    Asked about at once, then for one lease after the server's first answer.
-    """
-
-    ask_again_at: float = 0.0
-    ends_at: float = math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The first row of a claim's answer."""
-
-    seen: int
-    live: list[int]
-    ring_at: UUID | None
-    heads: list[int] | None
-    next_due: float | None
 
 
 def _again() -> AsyncRetrying:
@@ -71,20 +44,20 @@ def _again() -> AsyncRetrying:
 
 
 class PostgresJobs:
-    """JobStore over four connections, so that no duty waits behind another."""
+    """JobStore over a connection for each duty, made when first needed, so that none waits behind another."""
 
     def __init__(self, dsn: Dsn, settings: QueueSettings, *, now: datetime | None = None) -> None:
         self._settings = settings
         self.now = now  # None: the database's clock; tests move their own
-        self._claims, self._renewals, self._reaps = (Link(dsn) for _ in range(3))
+        self._renewals, self._reaps, self._enqueues, self._bulks = (Link(dsn) for _ in range(4))
         # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
-        self._settles = Link(replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS)))
-        self._unanswered: dict[UUID, _Doubt] = {}
-        self._probes = Probes(settings.queues, settings.types)
+        brisk = replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS))
+        self._looks, self._settles = Link(brisk), Link(brisk)
+        self.claims = Claims(self._looks, settings)
         most, limit = settings.max_queued, settings.call_timeout
-        self._capacity = Capacity(self._claims, most=most, call_timeout=limit)
+        self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
         self.samples = Samples(self._reaps, call_timeout=limit, max_queued=most, now=now)
-        self._bulks, self._one_bulk = Link(dsn), asyncio.Lock()  # connected by the first bulk
+        self._one_bulk = asyncio.Lock()
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         params = enqueue_params(self._settings, tenant_id, job, parent) | {"now": self.now}
@@ -92,7 +65,7 @@ class PostgresJobs:
             with attempt:
                 if parent is None and not await self._is_known(params):  # follow-ups are always taken
                     await self._capacity.check(tenant_id, 1)
-                done = enqueued(await self._run(self._claims, "enqueue", params))
+                done = enqueued(await self._run(self._enqueues, "enqueue", params))
                 self._capacity.added(tenant_id, int(done.added))
                 return done
         raise AssertionError("unreachable: tenacity returns or raises")
@@ -101,7 +74,7 @@ class PostgresJobs:
         """A key that is there already adds nothing, however full the queue is."""
         if not self._settings.max_queued or params["idempotency_key"] is None:
             return False
-        return bool(await self._run(self._claims, "find_key", params))
+        return bool(await self._run(self._enqueues, "find_key", params))
 
     async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
         if not jobs:
@@ -117,51 +90,15 @@ class PostgresJobs:
                     return done
         raise AssertionError("unreachable: tenacity returns or raises")
 
-    async def claim(self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None) -> Look:
-        if fresh:
-            self._probes.forget()
-        turn, call = self._probes.next_turn(), nonce()
-        asked = self._probes.asked(turn, caps or {})
-        params = self._probes.params(asked, limit=limit) | {
-            "now": self.now,
-            "limit": limit,
-            "turn": turn,
-            "owner": self._settings.owner,
-            "nonce": call,
-            "lease_seconds": self._settings.lease_seconds,
-        }
-        parts = [*(["turns"] if turn is not None else []), *(["suspects"] if idle else [])]
-        known, claims = await self._claimed(call, prepared("jobs/claim", *parts), params)
-        if known.ring_at is not None:
-            self._probes.ring_went_to(known.ring_at)
-        if known.heads is not None:
-            self._probes.learn_heads(asked, known.heads)
-        self._probes.learn(asked, known.live, claims)
-        return Look(claims=claims, more=known.seen > len(claims), next_due_in=known.next_due)
-
-    async def _claimed(
-        self, call: UUID, statement: Prepared, params: Mapping[str, object]
-    ) -> tuple["_Known", list[Claim]]:
-        self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too
-        try:
-            first, *rows = await self._claims.tuples(statement, params, timeout=self._settings.call_timeout)
-        except Retryable as error:
-            if not isinstance(error, Unavailable):
-                del self._unanswered[call]  # the server refused it: nothing was claimed
-            raise
-        del self._unanswered[call]
-        return _Known(*first[:5]), [Claim(*row[5:]) for row in rows]
+    async def claim(
+        self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()
+    ) -> Look:
+        return await self.claims.take(
+            limit=limit, idle=idle, fresh=fresh, caps=caps or {}, ends=ends, now=self.now
+        )
 
     async def undo_unheard_claims(self) -> None:
-        for call, doubt in tuple(self._unanswered.items()):
-            now = time.monotonic()
-            if now < doubt.ask_again_at:
-                continue
-            await self._run(self._claims, "forget_claim", {"owner": self._settings.owner, "nonce": call})
-            doubt.ask_again_at = now + _DOUBT_PAUSE
-            doubt.ends_at = min(doubt.ends_at, now + self._settings.lease_seconds)
-            if now >= doubt.ends_at:
-                del self._unanswered[call]
+        await self.claims.undo_unheard()
 
     async def suspect_waiting(self) -> bool:
         params = {
@@ -170,7 +107,7 @@ class PostgresJobs:
             "queues": list(self._settings.queues),
             "patience_seconds": self._settings.lease_seconds,
         }
-        [row] = await self._run(self._claims, "suspect_waiting", params)
+        [row] = await self._run(self._looks, "suspect_waiting", params)
         return bool(row["waiting"])
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
@@ -201,7 +138,7 @@ class PostgresJobs:
         # Not ours any more, or settled by an earlier call of ours whose answer was lost.
         return settled_under(claim, await self._run(self._settles, "resolve", {"job_id": claim.job_id}))
 
-    async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
+    async def settle_group(self, ends: Ends) -> dict[LeaseToken, Status]:
         if not ends:
             return {}
         params = settle_group_params(ends, now=self.now)
@@ -239,7 +176,8 @@ class PostgresJobs:
         return bool(row["writable"])
 
     def close(self) -> None:
-        for link in (self._claims, self._renewals, self._settles, self._reaps, self._bulks):
+        links = (self._looks, self._renewals, self._settles, self._reaps, self._enqueues, self._bulks)
+        for link in links:
             link.drop()
 
     async def _run(self, link: Link, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:

@@ -71,6 +71,15 @@ class Asked:
         self._pots = places.pots(caps)
         self._most = [*caps.values()]
 
+    @property
+    def only_place(self) -> Place | None:
+        return self.places[0] if len(self.places) == 1 and self.complete else None
+
+    @property
+    def most_of_only(self) -> int | None:
+        number = self._pots.of_places[0]
+        return None if number is None else self._most[number - 1]
+
     def params(self, limit: int) -> dict[str, object]:
         """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""
         window = limit + _WINDOW_MORE
@@ -97,7 +106,7 @@ class Probes:
             for job_type in types
         )
         self._worthwhile = self._due = self._all
-        self._since: dict[Place, str] = {}  # as array items
+        self._since: dict[Place, datetime] = {}
         self._claims = 0
         self._ring_at = _NOBODY
 
@@ -110,6 +119,8 @@ class Probes:
         self._claims += 1
         if self._claims % _RING_EVERY == 0:
             return "ring"
+        if len(self._due.all) == 1:
+            return None  # the oldest comes first there in any case
         return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
 
     def asked(self, turn: Turn | None, caps: Caps) -> Asked:
@@ -123,15 +134,30 @@ class Probes:
 
     def params(self, asked: Asked, *, limit: int) -> dict[str, object]:
         """For claim.sql."""
-        since = ",".join([self._since.get(place, _BEGINNING) for place in asked.places])
+        since = ",".join([f'"{self.since(place)}"' for place in asked.places])
         return asked.params(limit) | {"since": f"{{{since}}}", "ring_after": self._ring_at}
 
-    def learn(self, asked: Asked, live: Collection[int], claims: Iterable[Claim]) -> None:
-        """After a claim: in which of the places asked, counted from 1, something was due."""
+    def since(self, place: Place) -> datetime | str:
+        return self._since.get(place, _BEGINNING)
+
+    def learn(
+        self,
+        asked: Asked,
+        live: Collection[int],
+        claims: Iterable[Claim],
+        *,
+        heads: Collection[int] | None = None,
+    ) -> None:
+        """After a claim: in which of the places asked, counted from 1, something was seen to be due.
+
+        After a search for the oldest the `heads` tell where something is due at all.
+        """
+        if heads and asked.complete:
+            self._due = Places(asked.places[number - 1] for number in heads)
         if not live:
             return
         if asked.turn != "ring":  # the ring's job may stand behind others at its place
-            self._since |= {place: f'"{head}"' for place, head in _heads(claims).items()}
+            self._since |= _heads(claims)
         if not asked.complete:
             return
         # The levels above the last one that was needed have been looked through. In that one something may
@@ -140,15 +166,10 @@ class Probes:
         worthwhile = tuple(
             place
             for number, place in enumerate(asked.places, start=1)
-            if number in live or place.priority == last
+            if number in live or (place.priority == last and (heads is None or number in heads))
         )
         if worthwhile != self._worthwhile.all:
             self._worthwhile = Places(worthwhile)
-
-    def learn_heads(self, asked: Asked, heads: Collection[int]) -> None:
-        """After a search for the oldest: in which of the places asked something is due at all."""
-        if asked.complete and heads and len(heads) < len(asked.places):
-            self._due = Places(asked.places[number - 1] for number in heads)
 
     def ring_went_to(self, tenant_id: UUID) -> None:
         self._ring_at = tenant_id

@@ -11,6 +11,7 @@
 -- A suspect (its last holder died on it at least twice) is taken only by an idle worker, and alone:
 -- otherwise a job that kills its process takes its neighbours with it.
 -- The first row is no job: it says what else there is to know, also when nothing was claimed.
+-- With the ends of jobs that succeeded, as in claim_at_place.sql.
 -- What only some claims need stands between `-- if` and `-- end` (sql_files.py): to set up a plan has its cost too.
 WITH clock AS MATERIALIZED (
   SELECT coalesce(%(now)s::timestamptz, now()) AS now
@@ -151,6 +152,24 @@ locked AS MATERIALIZED (
   LIMIT %(limit)s::integer
   FOR UPDATE OF jobs SKIP LOCKED
 ),
+-- if ends
+ended AS (
+  UPDATE jobs
+  SET status = 'SUCCEEDED',
+      snoozes = 0,
+      finished_at = coalesce(%(now)s::timestamptz, clock_timestamp()),
+      lease_owner = NULL,
+      lease_expires_at = NULL,
+      fail_code = NULL,
+      fail_reason = NULL,
+      result = told.result::jsonb,
+      spec_hash = coalesce(jobs.spec_hash, told.spec_hash)
+  FROM unnest(%(ended_ids)s::uuid[], %(ended_tokens)s::uuid[], %(results)s::text[], %(spec_hashes)s::bytea[])
+       AS told (job_id, lease_token, result, spec_hash)
+  WHERE jobs.job_id = told.job_id AND jobs.lease_token = told.lease_token AND jobs.lease_owner IS NOT NULL
+  RETURNING jobs.job_id
+),
+-- end
 claimed AS (
   UPDATE jobs
   SET status = 'RUNNING',
@@ -174,6 +193,12 @@ claimed AS (
 known AS MATERIALIZED (
   SELECT
     NULL::uuid AS job_id,
+    -- if ends
+    (SELECT count(*) FROM ended) AS ended,
+    -- end
+    -- if no ends
+    0 AS ended,
+    -- end
     (SELECT count(*) FROM wanted) AS seen,
     ARRAY(SELECT DISTINCT place FROM candidate) AS live,
     -- if turns
@@ -198,7 +223,7 @@ known AS MATERIALIZED (
       ) AS later
     ) END AS next_due
 )
-SELECT known.seen, known.live, known.ring_at, known.heads, known.next_due, claimed.*
+SELECT known.ended, known.seen, known.live, known.ring_at, known.heads, known.next_due, claimed.*
 FROM known
 FULL JOIN claimed ON claimed.job_id = known.job_id
 LEFT JOIN locked ON locked.job_id = claimed.job_id

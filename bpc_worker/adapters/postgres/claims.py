@@ -1,0 +1,127 @@
+"""Take jobs from the queue, and give back what was taken by a call whose answer never came."""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from bpc_worker.adapters.ids import nonce
+from bpc_worker.adapters.postgres.arrays import array
+from bpc_worker.adapters.postgres.job_rows import QueueSettings
+from bpc_worker.adapters.postgres.link import Link
+from bpc_worker.adapters.postgres.probes import Asked, Place, Probes
+from bpc_worker.adapters.sql_files import Prepared, prepared, query
+from bpc_worker.jobs.errors import JobError, Unavailable
+from bpc_worker.jobs.model import Claim
+from bpc_worker.ports import Caps, Ends, Look
+
+_DOUBT_PAUSE = 1.0
+
+
+@dataclass(slots=True)
+class _Doubt:
+    """About a claim without an answer: a session that stood still may carry it out after we gave it up.
+
+    Asked about at once, then for one lease after the server's first answer.
+    """
+
+    ask_again_at: float = 0.0
+    ends_at: float = math.inf
+
+
+class _Known(NamedTuple):
+    """What stands in front of the claims in an answer."""
+
+    ended: int
+    seen: int
+    live: list[int]
+    ring_at: UUID | None
+    heads: list[int] | None
+    next_due: float | None
+
+
+class Claims:
+    def __init__(self, link: Link, settings: QueueSettings) -> None:
+        self._link = link
+        self._settings = settings
+        self._probes = Probes(settings.queues, settings.types)
+        self._unanswered: dict[UUID, _Doubt] = {}
+
+    async def take(
+        self, *, limit: int, idle: bool, fresh: bool, caps: Caps, ends: Ends, now: datetime | None
+    ) -> Look:
+        if fresh:
+            self._probes.forget()
+        turn = self._probes.next_turn()
+        asked = self._probes.asked(turn, caps)
+        call = {"now": now, "nonce": nonce(), **self._terms, **(_ended(ends) if ends else {})}
+        place = None if idle or turn is not None else asked.only_place
+        if place is not None:
+            most = asked.most_of_only
+            limit = limit if most is None else min(limit, most)
+            return await self._at_place(asked, place, call, limit=limit, ends=ends)
+        call |= self._probes.params(asked, limit=limit) | {"limit": limit, "turn": turn}
+        parts = [("turns", turn is not None), ("suspects", idle), ("ends", bool(ends))]
+        statement = prepared("jobs/claim", *(part for part, is_needed in parts if is_needed))
+        first, *rows = await self._answered(statement, call)
+        known, claims = _Known(*first[:6]), [Claim(*row[6:]) for row in rows]
+        if known.ring_at is not None:
+            self._probes.ring_went_to(known.ring_at)
+        self._probes.learn(asked, known.live, claims, heads=known.heads)
+        return Look(
+            claims=claims,
+            more=known.seen > len(claims),
+            next_due_in=known.next_due,
+            ended=known.ended == len(ends),
+        )
+
+    async def _at_place(
+        self, asked: Asked, place: Place, call: dict[str, object], *, limit: int, ends: Ends
+    ) -> Look:
+        call |= place._asdict() | {"limit": limit, "since": self._probes.since(place)}
+        rows = await self._answered(prepared("jobs/claim_at_place", *(["ends"] if ends else [])), call)
+        claims = [Claim(*row[1:]) for row in rows if row[1] is not None]
+        if claims:
+            self._probes.learn(asked, [1], claims)
+        return Look(claims=claims, more=len(claims) == limit, ended=rows[0][0] == len(ends))
+
+    @property
+    def _terms(self) -> dict[str, object]:
+        return {"owner": self._settings.owner, "lease_seconds": self._settings.lease_seconds}
+
+    async def _answered(self, statement: Prepared, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        call = params["nonce"]
+        assert isinstance(call, UUID)  # noqa: S101 - ours
+        self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too
+        try:
+            rows = await self._link.tuples(statement, params, timeout=self._settings.call_timeout)
+        except JobError as error:
+            if not isinstance(error, Unavailable):
+                del self._unanswered[call]  # the server refused it: nothing was claimed
+            raise
+        del self._unanswered[call]
+        return rows
+
+    async def undo_unheard(self) -> None:
+        for call, doubt in tuple(self._unanswered.items()):
+            now = time.monotonic()
+            if now < doubt.ask_again_at:
+                continue
+            params = {"owner": self._settings.owner, "nonce": call}
+            await self._link.run(query("jobs/forget_claim"), params, timeout=self._settings.call_timeout)
+            doubt.ask_again_at = now + _DOUBT_PAUSE
+            doubt.ends_at = min(doubt.ends_at, now + self._settings.lease_seconds)
+            if now >= doubt.ends_at:
+                del self._unanswered[call]
+
+
+def _ended(ends: Ends) -> dict[str, object]:
+    return {
+        "ended_ids": array(claim.job_id for claim, _ in ends),
+        "ended_tokens": array(claim.lease_token for claim, _ in ends),
+        "results": array(settlement.result for _, settlement in ends),
+        "spec_hashes": array(settlement.spec_hash for _, settlement in ends),
+    }
