@@ -84,7 +84,7 @@ class Engine:
             await self.runner.abandon(within=_ABANDON_SECONDS)
             _log.error("leaving_with_jobs_unsettled", count=self.runner.busy)
             self._leave_now()
-        await asyncio.wait({self.handlers.run(self.close_handlers()).ended}, timeout=_ABANDON_SECONDS)
+        await asyncio.wait({self.handlers.run(self.close_handlers()).ended.future}, timeout=_ABANDON_SECONDS)
         self.handlers.stop()
         return self._verdict([*duties, looking])
 

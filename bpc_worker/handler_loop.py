@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from bpc_worker import log
 from bpc_worker.jobs.places import frames_of, type_and_place
+from bpc_worker.once import Once
 
 T = TypeVar("T")
 
@@ -26,7 +27,7 @@ class Running(Generic[T]):
         self._handlers = handlers
         self._work = work
         self._task: asyncio.Task[T] | None = None
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ended = Once()
         self.on_ended: Callable[[], None] | None = None
 
     def start(self) -> None:
@@ -42,8 +43,8 @@ class Running(Generic[T]):
 
     def mark_ended(self) -> None:
         """In the control loop."""
-        if not self.ended.done():
-            self.ended.set_result(None)
+        if not self.ended.happened:
+            self.ended.happen()
             if self.on_ended is not None:
                 self.on_ended()
 

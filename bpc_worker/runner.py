@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bpc_worker import log
 from bpc_worker.handler_loop import HandlerLoop
@@ -27,6 +27,7 @@ _log = log.get("runner")
 
 _BETWEEN_EMPTY_LOOKS = 0.05  # at most twenty looks a second, however loud the bell
 _TIME_OUT_STEP = 0.25
+_SMALLEST_HALF = 32  # of all slots, for which a claim of its own pays
 _OUTSIDERS = frozenset({"amqp", "notify"})
 
 
@@ -65,12 +66,21 @@ class Parts:
     tell_others: Callable[[str | None], None]  # with the trace that the new jobs belong to
 
 
+class _Brought(NamedTuple):
+    """By a claim that was sent at that moment."""
+
+    look: Look
+    boarded: list[End]  # whose ends it was to write
+    sent_at: float
+
+
 class Runner:
     def __init__(self, parts: Parts, pace: Pace, *, stuck: asyncio.Event) -> None:
         self._parts = parts
         self._pace = pace
         self.stuck = stuck  # a handler ignores its cancellation: the process has to end
         self._jobs: set[Job] = set()
+        self._coming = 0  # claimed, and not begun yet
         self._suspect: Job | None = None
         self._emptying_for_suspect = False
         self._suspect_checked_at = time.monotonic()
@@ -85,10 +95,7 @@ class Runner:
         fresh = True
         rung = frozenset({"start"})
         while not stop.is_set():
-            look = await self._look(fresh=fresh)
-            if look is not None and look.more and self._free > 0:
-                fresh = self._poll_is_due  # it came back full: there may be more
-                continue
+            look = await self._look_while_there_is_more(stop, fresh=fresh)
             if look is not None and not fresh and self._free > 0:
                 fresh = True  # what was passed over comes before a rest
                 continue
@@ -97,12 +104,30 @@ class Runner:
             rung = await self._wait(look)
             fresh = bool(rung != {"slot"} or self._poll_is_due)
 
+    async def _look_while_there_is_more(self, stop: asyncio.Event, *, fresh: bool) -> Look | None:
+        """The last look. The next claim goes out before the jobs of the last one begin, to save time."""
+        brought = await self._ask(fresh=fresh)
+        while brought is not None:
+            if not brought.look.more or self._free <= 0 or stop.is_set():
+                self._begin(brought)
+                return brought.look
+            asking = asyncio.create_task(self._ask(fresh=self._poll_is_due))
+            await asyncio.sleep(0)  # by now it is sent
+            self._begin(brought)
+            brought = await asking
+        return None
+
     async def run_until_empty(self, stop: asyncio.Event) -> None:
         """Until nothing is due and nothing runs."""
         while not stop.is_set():
-            look = await self._look(fresh=True)
+            brought = await self._ask(fresh=True)
+            look = None if brought is None else brought.look
+            if brought is not None:
+                self._begin(brought)
             if self._jobs:
-                await asyncio.wait({job.finished for job in self._jobs}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    {job.finished.future for job in self._jobs}, return_when=asyncio.FIRST_COMPLETED
+                )
             elif look is None or self._parts.throttle.wait_seconds is not None:
                 await self._wait(look)
             elif not look.claims and not look.more:
@@ -116,7 +141,7 @@ class Runner:
             return 0
         # What waits to be settled takes no slot; but were the database slow, it must not pile up.
         slots = self._parts.slots
-        return min(slots.free, 2 * slots.count - (len(self._jobs) - slots.outside))
+        return min(slots.free, 2 * slots.count - (len(self._jobs) - slots.outside) - self._coming)
 
     @property
     def _poll_is_due(self) -> bool:
@@ -139,20 +164,15 @@ class Runner:
         times = (look.next_due_in, self._parts.throttle.wait_seconds)
         return min((each for each in times if each is not None), default=math.inf)
 
-    async def _look(self, *, fresh: bool) -> Look | None:
+    async def _ask(self, *, fresh: bool) -> _Brought | None:
         """What there was; None when nothing could be asked for."""
-        settler = self._parts.settler
         try:
             await self._parts.store.undo_unheard_claims()
             if self._jobs:
                 await self._mind_suspects()
-            asked = self._free
+            asked = min(self._free, max(_SMALLEST_HALF, -(-self._parts.slots.count // 2)))
             if asked <= 0 or not self._parts.health.may_claim:
                 return None
-            nothing = await self._parts.throttle.empty_look()
-            if nothing is not None:
-                self._parts.health.note_claim()
-                return nothing
             caps = await self._parts.throttle.caps(self._parts.slots.caps, asked)
             sent_at = time.monotonic()
             if fresh:
@@ -165,27 +185,35 @@ class Runner:
             return None
         self._parts.health.note_claim()
         for claim in look.claims:
-            self._start(claim, sent_at)
-        self._parts.handlers.to_handlers.wake()
-        (settler.arrived if look.ended else settler.missed)(boarded)
-        self._parts.metrics.slots(self._parts.slots.taken)
+            self._parts.slots.take(claim.type)
+        self._coming += len(look.claims)
         await self._parts.throttle.looked(look.claims)
-        return look
+        return _Brought(look, boarded, sent_at)
+
+    def _begin(self, brought: _Brought) -> None:
+        """Start the jobs that a claim has brought; then tell of those whose end it has written."""
+        self._coming -= len(brought.look.claims)
+        for claim in brought.look.claims:
+            self._start(claim, brought.sent_at)
+        self._parts.handlers.to_handlers.wake()
+        self._parts.metrics.slots(self._parts.slots.taken)
+        settler = self._parts.settler
+        (settler.arrived if brought.look.ended else settler.missed)(brought.boarded)
 
     async def _claim(self, limit: int, *, fresh: bool, caps: Caps) -> tuple[Look, list[End]]:
         """Take jobs, and have written by the same statement how others ended."""
-        settler = self._parts.settler
-        boarded = settler.board()
-        ends = [(end.claim, end.settlement) for end in boarded]
-        try:
-            look = await self._parts.store.claim(
-                limit=limit, idle=not self._jobs, fresh=fresh, caps=caps, ends=ends
-            )
-        except BaseException as error:
-            settler.missed(boarded)
-            if boarded and not isinstance(error, Unavailable):
-                self._parts.wake.ring("slot")  # perhaps one of them is to blame: ask again without them
-            raise
+        settler, idle = self._parts.settler, not self._jobs and not self._coming
+        with settler.boarding() as boarded:
+            ends = [(end.claim, end.settlement) for end in boarded]
+            try:
+                look = await self._parts.store.claim(
+                    limit=limit, idle=idle, fresh=fresh, caps=caps, ends=ends
+                )
+            except BaseException as error:
+                settler.missed(boarded)
+                if boarded and not isinstance(error, Unavailable):
+                    self._parts.wake.ring("slot")  # perhaps one of them is to blame: ask again without them
+                raise
         return look, boarded
 
     async def _mind_suspects(self) -> None:
@@ -198,14 +226,16 @@ class Runner:
 
     def _start(self, claim: Claim, sent_at: float) -> None:
         job = self._parts.supervisor.start(
-            self._parts.registry[claim.type], claim, sent_at=sent_at, timeout=self._pace.job_timeout_seconds
+            self._parts.registry[claim.type],
+            claim,
+            sent_at=sent_at,
+            timeout=self._pace.job_timeout_seconds,
+            on_finished=self._finished,
         )
         self._jobs.add(job)
-        self._parts.slots.take(claim.type)
         if claim.suspect:
             self._suspect = job
         job.running.on_ended = partial(self._handled, job)
-        job.finished.add_done_callback(lambda _: self._finished(job))
 
     def _handled(self, job: Job) -> None:
         """Its handler is through, and leaves its slot to the next."""
@@ -235,7 +265,7 @@ class Runner:
         """Stop, for ever, what takes too long. One look at all is cheaper than a timer for each."""
         while True:
             for job in tuple(self._jobs):
-                if not job.in_time and not job.running.ended.done():
+                if not job.in_time and not job.running.ended.happened:
                     job.holding.stop(StopReason.TIMEOUT)  # refused while a settle is on its way: next time
             await asyncio.sleep(_TIME_OUT_STEP)
 
@@ -259,7 +289,7 @@ class Runner:
 
     async def _all_ended(self) -> None:
         while self._jobs:
-            await asyncio.wait({job.finished for job in self._jobs})
+            await asyncio.wait({job.finished.future for job in self._jobs})
 
     async def ended(self, *, within: float) -> bool:
         with suppress(TimeoutError):
@@ -274,8 +304,8 @@ class Runner:
         if self._parts.handlers.blocked:  # by whom? where it cannot be told, everybody pays the attempt
             guilty = [job for job in jobs if job.running.blocks_the_loop] or list(jobs)
         releases = [  # one whose handler has ended is being settled already
-            job.finished
-            if job.running.ended.done()
+            job.finished.future
+            if job.running.ended.happened
             else asyncio.ensure_future(self._parts.supervisor.give_back(job))
             for job in jobs
             if job not in guilty

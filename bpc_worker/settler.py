@@ -1,7 +1,8 @@
 """Write how attempts ended, many at once, and do not give up before the rows say so."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
@@ -16,7 +17,9 @@ _log = log.get("settler")
 
 _MOST_REFUSALS = 5
 _LARGEST_GROUP = 200
-_MOST_WITH_A_CLAIM = 32  # a larger group is better written beside the claim, by another process of the server
+_MOST_WITH_A_CLAIM = (
+    100  # a larger group is better written beside the claim, by another process of the server
+)
 _STEPS_OF_A_CLAIM = 3  # of the event loop, from the bell to the socket
 
 Told = Callable[[Status | None], None]
@@ -32,12 +35,6 @@ def _never_while_it_is_away(state: RetryCallState) -> bool:
     """The outcome is known, so an outage or a locked row is waited for; other refusals only a few times."""
     error = state.outcome.exception() if state.outcome is not None else None
     return not isinstance(error, Unavailable | RunAgain) and state.attempt_number >= _MOST_REFUSALS
-
-
-async def _after_the_claim() -> None:
-    """Whoever ended left a slot: the next claim is on its way, and PostgreSQL works on it while we go on."""
-    for _ in range(_STEPS_OF_A_CLAIM):
-        await asyncio.sleep(0)
 
 
 def _give_up(ends: Sequence[End], error: Exception) -> None:
@@ -61,6 +58,8 @@ class Settler:
         self._settlement = settlement
         self._on_database = on_database
         self._waiting: list[End] = []
+        self._no_claim = asyncio.Event()  # is on its way
+        self._no_claim.set()
         self._flushing: asyncio.Task[None] | None = None
         self._singles: set[asyncio.Task[None]] = set()
 
@@ -73,13 +72,18 @@ class Settler:
         if self._flushing is None and self._waiting:
             self._flushing = asyncio.create_task(self._flush())
 
-    def board(self) -> list[End]:
-        """Those that the next claim can write: one statement costs less than two."""
-        if len(self._waiting) > _MOST_WITH_A_CLAIM:
-            return []
-        boarding = [end for end in self._waiting if end.settlement.status is Status.SUCCEEDED]
-        self._waiting = [end for end in self._waiting if end.settlement.status is not Status.SUCCEEDED]
-        return boarding
+    @contextmanager
+    def boarding(self) -> Iterator[list[End]]:
+        """Around a claim, with the ends that it can write: one statement costs less than two."""
+        boarded: list[End] = []
+        if len(self._waiting) <= _MOST_WITH_A_CLAIM:
+            boarded = [end for end in self._waiting if end.settlement.status is Status.SUCCEEDED]
+            self._waiting = [end for end in self._waiting if end.settlement.status is not Status.SUCCEEDED]
+        self._no_claim.clear()
+        try:
+            yield boarded
+        finally:
+            self._no_claim.set()
 
     def arrived(self, boarded: Sequence[End]) -> None:
         for end in boarded:
@@ -91,8 +95,8 @@ class Settler:
         self._see_to_it()
 
     async def _flush(self) -> None:
-        await _after_the_claim()
         try:
+            await self._let_a_claim_go_first()
             while self._waiting:
                 group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
                 try:
@@ -107,6 +111,12 @@ class Settler:
                         self._settle_singly(end)
         finally:
             self._flushing = None
+
+    async def _let_a_claim_go_first(self) -> None:
+        """Whoever ended left a slot: the next claim takes the end with it, or is at least on its way."""
+        await self._no_claim.wait()
+        for _ in range(_STEPS_OF_A_CLAIM):
+            await asyncio.sleep(0)
 
     async def _write_group(self, group: Sequence[End]) -> dict[LeaseToken, Status]:
         """What was written. Rows that are locked, lost or written by a call without an answer are missing."""

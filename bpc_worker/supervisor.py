@@ -31,6 +31,7 @@ from bpc_worker.jobs.model import (
     Status,
 )
 from bpc_worker.lease import Holding, LeaseKeeper, StopReason
+from bpc_worker.once import Once
 from bpc_worker.settler import Settler
 from bpc_worker.tracing import NO_TRACER, JobSpan, Tracer
 
@@ -61,7 +62,8 @@ class Job:
     started: float
     timeout: float
     span: JobSpan
-    finished: asyncio.Future[None]  # its end is durable, or it is somebody else's
+    on_finished: Callable[["Job"], None]
+    finished: Once  # its end is durable, or it is somebody else's
     stuck: bool = False
 
     @property
@@ -83,7 +85,13 @@ class Supervisor:
     stopping: set[asyncio.Task[None]] = field(default_factory=set)
 
     def start(
-        self, spec: HandlerSpec[msgspec.Struct], claim: Claim, *, sent_at: float, timeout: float
+        self,
+        spec: HandlerSpec[msgspec.Struct],
+        claim: Claim,
+        *,
+        sent_at: float,
+        timeout: float,
+        on_finished: Callable[[Job], None],
     ) -> Job:
         waited = (claim.started_at - claim.scheduled_at).total_seconds()
         self.metrics.acquired(claim.queue, claim.type, waited=waited)
@@ -99,21 +107,22 @@ class Supervisor:
             started=time.monotonic(),
             timeout=spec.timeout_seconds or timeout,
             span=span,
-            finished=asyncio.get_running_loop().create_future(),
+            on_finished=on_finished,
+            finished=Once(),
         )
         holding.on_stop = partial(self._stop, job)
         return job
 
     def _stop(self, job: Job) -> None:
-        if not job.running.ended.done():
+        if not job.running.ended.happened:
             task = asyncio.create_task(self._cancel(job))
             self.stopping.add(task)
             task.add_done_callback(self.stopping.discard)
 
     async def _cancel(self, job: Job) -> None:
         job.running.cancel()
-        await asyncio.wait({job.running.ended}, timeout=_PATIENCE_AFTER_CANCEL)
-        if job.running.ended.done():
+        await asyncio.wait({job.running.ended.future}, timeout=_PATIENCE_AFTER_CANCEL)
+        if job.running.ended.happened:
             return
         job.stuck = True
         _log.error(
@@ -149,8 +158,9 @@ class Supervisor:
     def _leave(self, job: Job) -> None:
         self.keeper.drop(job.holding)
         job.holding.on_stop = job.running.on_ended = None  # no circles: they would wait for the collector
-        if not job.finished.done():
-            job.finished.set_result(None)
+        if not job.finished.happened:
+            job.finished.happen()
+            job.on_finished(job)
 
     async def give_back(self, job: Job) -> None:
         """Without waiting for its handler, which cannot be reached any more."""

@@ -1,10 +1,10 @@
 """The worker's Prometheus metrics: bounded labels, no ids."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from bpc_worker.adapters.job_metrics import JobMetrics
 from bpc_worker.handler_api import Measure, Tally
 from bpc_worker.jobs.errors import Code
 from bpc_worker.ports import Overdue, Running, Waiting
@@ -12,7 +12,6 @@ from bpc_worker.ports import Overdue, Running, Waiting
 _CODES = frozenset(Code)
 MOST_LABEL_VALUES = 50
 _SIZE_BUCKETS = tuple(float(1024 * 4**power) for power in range(8))  # 1 KiB to 16 MiB
-_WAIT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
 
 class BoundedLabel:
@@ -30,40 +29,18 @@ class BoundedLabel:
         return value
 
 
-class _ByStatus(dict[str, Counter]):
-    """A status that never occurs has no sample."""
-
-    def __init__(self, make: Callable[[str], Counter]) -> None:
-        self._make = make
-
-    def __missing__(self, status: str) -> Counter:
-        found = self[status] = self._make(status)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _OfOneKind:
-    acquired: Counter
-    wait: Histogram
-    duration: Histogram
-    completed: _ByStatus
-
-
 class Metrics:
     def __init__(self) -> None:
-        self._kinds: dict[tuple[str, str], _OfOneKind] = {}
         self.registry = CollectorRegistry()
         self._type = BoundedLabel()
         self._queue = BoundedLabel()
         self._target = BoundedLabel()
+        self._jobs = JobMetrics(self._job)
+        self.registry.register(self._jobs)
         job = ("queue", "type")
-        self._acquired = self._counter("jobs_acquired", "Jobs claimed", job)
-        self._completed = self._counter("jobs_completed", "Attempts settled", (*job, "status"))
         self._failed = self._counter("jobs_failed", "Attempts that failed", (*job, "reason"))
         self._retried = self._counter("jobs_retried", "Attempts to be tried again", job)
         self._dead = self._counter("jobs_dead_letter", "Jobs given up", job)
-        self._duration = self._histogram("job_duration_seconds", "Claim to settled", job)
-        self._wait = self._histogram("job_wait_seconds", "Due to claimed", job, _WAIT_BUCKETS)
         self._produced = self._counter("jobs_produced", "Jobs queued by this process", job)
         self._rate_limited = self._counter("rate_limited", "Times a rate limit made somebody wait", ())
         self._wakeups = self._counter("wakeups", "Reasons to look for work", ("source",))
@@ -122,33 +99,14 @@ class Metrics:
     def _job(self, queue: str, job_type: str) -> tuple[str, str]:
         return self._queue(queue), self._type(job_type)
 
-    def _of(self, queue: str, job_type: str) -> "_OfOneKind":
-        """What every job touches, looked up once per kind: finding a metric costs more than counting."""
-        found = self._kinds.get((queue, job_type))
-        if found is None:
-            labels = self._job(queue, job_type)
-            found = _OfOneKind(
-                acquired=self._acquired.labels(*labels),
-                wait=self._wait.labels(*labels),
-                duration=self._duration.labels(*labels),
-                completed=_ByStatus(lambda status: self._completed.labels(*labels, status)),
-            )
-            if len(self._kinds) < MOST_LABEL_VALUES**2:
-                self._kinds[queue, job_type] = found
-        return found
-
     def looked(self) -> None:
         self._looks.inc()
 
     def acquired(self, queue: str, job_type: str, *, waited: float) -> None:
-        found = self._of(queue, job_type)
-        found.acquired.inc()
-        found.wait.observe(max(0.0, waited))
+        self._jobs.acquired(queue, job_type, waited)
 
     def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None:
-        found = self._of(queue, job_type)
-        found.completed[status].inc()
-        found.duration.observe(seconds)
+        self._jobs.settled(queue, job_type, status=status, seconds=seconds)
         if status == "DEAD_LETTER":
             self._dead.labels(*self._job(queue, job_type)).inc()
 

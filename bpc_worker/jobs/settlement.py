@@ -20,7 +20,7 @@ from bpc_worker.jobs.model import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # nobody changes one; to freeze it would cost what a settle costs
 class Settlement:
     status: Status
     refund: int = 0

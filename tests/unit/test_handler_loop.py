@@ -24,7 +24,7 @@ async def _with_a_task_of_its_own() -> str:
 async def test_what_a_job_began_belongs_to_it_and_is_forgotten_with_it(handlers: HandlerLoop) -> None:
     for _ in range(20):
         running = handlers.run(_with_a_task_of_its_own())
-        await running.ended
+        await running.ended.future
         assert running.result() == "done"
     gc.collect()
 
@@ -34,7 +34,7 @@ async def test_what_a_job_began_belongs_to_it_and_is_forgotten_with_it(handlers:
 async def test_a_cancelled_job_is_forgotten_too(handlers: HandlerLoop) -> None:
     running = handlers.run(asyncio.sleep(60))
     running.cancel()
-    await running.ended
+    await running.ended.future
     gc.collect()
 
     assert running.result() is None
