@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 
+import uvloop
+
 from bpc_worker import __version__, log
 from bpc_worker.adapters import ids
 from bpc_worker.adapters.amqp import TriggerListener
@@ -308,4 +310,5 @@ async def _schema_problem(settings: Settings, url: str) -> str | None:
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
     gc.freeze()  # modules and settings stay: no need to look through them again and again
     gc.set_threshold(_COLLECT_EVERY)
-    return asyncio.run(serve(settings, registry, url, plan))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        return loop.run(serve(settings, registry, url, plan))

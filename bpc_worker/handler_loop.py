@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 from bpc_worker import log
 from bpc_worker.jobs.places import frames_of, type_and_place
@@ -20,24 +19,29 @@ _log = log.get("handlers")
 _BLOCKED_AFTER = 2.5  # the control loop asks every second
 
 
+class _Task(asyncio.Task[Any]):
+    owner: "Running[Any] | None" = None  # the job that it belongs to
+
+
 class Running(Generic[T]):
     """A handler at work, seen from the control loop."""
 
     def __init__(self, handlers: "HandlerLoop", work: Coroutine[object, object, T]) -> None:
         self._handlers = handlers
         self._work = work
-        self._task: asyncio.Task[T] | None = None
+        self._task: _Task | None = None
         self.ended = Once()
         self.on_ended: Callable[[], None] | None = None
 
     def start(self) -> None:
         """In the handlers' loop."""
-        self._task = self._handlers.loop.create_task(self._work)
-        self._handlers.owners[self._task] = self
+        self._task = _Task(self._work, loop=self._handlers.loop)
+        self._task.owner = self
         self._task.add_done_callback(self._report)
 
     def _report(self, task: asyncio.Task[T]) -> None:
-        self._handlers.owners.pop(task, None)  # we hold the task, so the entry would keep both for ever
+        if isinstance(task, _Task):
+            task.owner = None  # we hold the task: no circles, they would wait for the collector
         if self._handlers.to_control.put(self.mark_ended):
             self._handlers.loop.call_soon(self._handlers.to_control.wake)  # after the others that end now
 
@@ -59,13 +63,14 @@ class Running(Generic[T]):
         """What it returned, None when it was cancelled. Only after `ended`."""
         if self._task is None or self._task.cancelled():
             return None
-        return self._task.result()
+        result: T = self._task.result()
+        return result
 
     @property
     def blocks_the_loop(self) -> bool:
         """Whether the loop is inside this handler's code at this moment, or that of a task it started."""
         inside = asyncio.current_task(self._handlers.loop)
-        return inside is not None and self._handlers.owners.get(inside) is self
+        return isinstance(inside, _Task) and inside.owner is self
 
 
 class Post:
@@ -114,7 +119,6 @@ class HandlerLoop:
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(self._new_task)
         self.loop.set_exception_handler(_tell_of_strays)
-        self.owners: WeakKeyDictionary[asyncio.Task[Any], Running[Any]] = WeakKeyDictionary()
         self.ticked_at = time.monotonic()
         self.to_handlers = Post(self.loop)
         self._stopping = False
@@ -135,11 +139,9 @@ class HandlerLoop:
 
     def _new_task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
         """A task of a handler's own belongs to the same job."""
-        task = asyncio.Task(work, loop=loop, **options)
+        task = _Task(work, loop=loop, **options)
         parent = asyncio.current_task(loop)
-        owner = self.owners.get(parent) if parent is not None else None
-        if owner is not None:
-            self.owners[task] = owner
+        task.owner = parent.owner if isinstance(parent, _Task) else None
         return task
 
     def prepare(self, work: Coroutine[object, object, T]) -> Running[T]:

@@ -8,7 +8,7 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TextIO
@@ -73,17 +73,17 @@ def get(component: str) -> BoundLogger:
     return structlog.stdlib.get_logger(f"bpc_worker.{component}", component=component)
 
 
-_job: ContextVar[Mapping[str, object] | None] = ContextVar("bpc_job", default=None)
+_job: ContextVar[Callable[[], Mapping[str, object]] | None] = ContextVar("bpc_job", default=None)
 
 
-def of_job(fields: Mapping[str, object]) -> None:
-    """Every line of this task, and of tasks it starts, has these fields."""
+def of_job(fields: Callable[[], Mapping[str, object]]) -> None:
+    """Every line of this task, and of tasks it starts, has these fields. Most tasks have none to say."""
     _job.set(fields)
 
 
 def _merge_job(_logger: object, _method: str, event: EventDict) -> EventDict:
     fields = _job.get()
-    return event if fields is None else {**fields, **event}
+    return event if fields is None else {**fields(), **event}
 
 
 def is_verbose() -> bool:

@@ -207,13 +207,17 @@ def _outcome(job: Job) -> Outcome:
     return returned
 
 
+def _log_fields(claim: Claim, span: JobSpan) -> dict[str, object]:
+    return {
+        "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue, "attempt": claim.attempts,
+        "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id, **span.log_fields,
+    }  # fmt: skip
+
+
 async def _attempt(
     spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext, span: JobSpan
 ) -> Outcome:
-    log.of_job({
-        "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue, "attempt": claim.attempts,
-        "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id, **span.log_fields,
-    })  # fmt: skip
+    log.of_job(partial(_log_fields, claim, span))
     return await attempt(spec, claim, context)
 
 

@@ -17,7 +17,7 @@ from tests.support.other_postgres import OLDER, older_bin_dir
 
 Node = dict[str, object]
 
-EVERY_PART = ("turns", "suspects")
+EVERY_PART = ("turns", "suspects", "ends", "ring")
 
 FILL = """
 INSERT INTO jobs (tenant_id, type, queue, priority, status, scheduled_at, finished_at, idempotency_key)
@@ -81,6 +81,7 @@ def _through(node: Node) -> object:
     ("name", "indexes"),
     [
         ("jobs/claim", {"jobs_probe", "jobs_ring", "jobs_suspect", "jobs_pkey"}),
+        ("jobs/claim_at_place", {"jobs_probe", "jobs_ring", "jobs_pkey"}),
         ("jobs/settle", {"jobs_pkey"}),
         ("jobs/settle_group", {"jobs_pkey"}),
         ("jobs/renew", {"jobs_pkey"}),
@@ -105,6 +106,18 @@ def test_a_claim_goes_straight_to_its_places(table: Database) -> None:
     assert len(probes) == 3  # candidates, the oldest, the next to fall due
     assert all("(type = " in condition and "(scheduled_at " in condition for condition in probes)
     assert ["(tenant_id = " in condition for index, condition in found if index == "jobs_ring"] == [True]
+
+
+def test_a_claim_at_one_place_reads_that_place_alone(table: Database) -> None:
+    found = [
+        (_through(node), str(node.get("Index Cond", ""))) for node in scans(table, "jobs/claim_at_place")
+    ]
+    [probe] = [condition for index, condition in found if index == "jobs_probe"]
+    [ring] = [condition for index, condition in found if index == "jobs_ring"]
+
+    assert "(type = " in probe
+    assert "(scheduled_at " in probe
+    assert "(tenant_id = " in ring
 
 
 def test_no_plan_is_compiled(table: Database) -> None:

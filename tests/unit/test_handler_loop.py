@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import weakref
 from collections.abc import AsyncIterator
 
 import pytest
@@ -22,23 +23,28 @@ async def _with_a_task_of_its_own() -> str:
 
 
 async def test_what_a_job_began_belongs_to_it_and_is_forgotten_with_it(handlers: HandlerLoop) -> None:
+    left = []
     for _ in range(20):
         running = handlers.run(_with_a_task_of_its_own())
         await running.ended.future
         assert running.result() == "done"
+        left.append(weakref.ref(running))
+    del running
     gc.collect()
 
-    assert len(handlers.owners) == 0
+    assert [ref() for ref in left] == [None] * 20
 
 
 async def test_a_cancelled_job_is_forgotten_too(handlers: HandlerLoop) -> None:
     running = handlers.run(asyncio.sleep(60))
     running.cancel()
     await running.ended.future
+    left = weakref.ref(running)
+    assert running.result() is None
+    del running
     gc.collect()
 
-    assert running.result() is None
-    assert len(handlers.owners) == 0
+    assert left() is None
 
 
 async def test_a_call_that_raises_does_not_hold_up_those_behind_it() -> None:

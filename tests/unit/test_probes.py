@@ -92,8 +92,8 @@ def test_a_cap_bounds_what_is_taken_at_the_only_place() -> None:
     asked = some.asked("oldest", {})
     some.learn(asked, numbers(asked, NORMAL_A), [], heads=numbers(asked, NORMAL_A))
 
-    assert some.asked(None, {frozenset({"A_TYPE"}): 3}).most_of_only == 3
-    assert some.asked(None, {frozenset({"B_TYPE"}): 3}).most_of_only is None
+    assert some.asked(None, {frozenset({"A_TYPE"}): 3}).most_of_only(5) == 3
+    assert some.asked(None, {frozenset({"B_TYPE"}): 3}).most_of_only(5) == 5
 
 
 def test_what_stood_before_a_claimed_job_is_not_read_again() -> None:

@@ -12,7 +12,7 @@ from bpc_worker.adapters.ids import nonce
 from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.adapters.postgres.link import Link
-from bpc_worker.adapters.postgres.probes import Asked, Place, Probes
+from bpc_worker.adapters.postgres.probes import Asked, Probes
 from bpc_worker.adapters.sql_files import Prepared, prepared, query
 from bpc_worker.jobs.errors import JobError, Unavailable
 from bpc_worker.jobs.model import Claim
@@ -58,11 +58,8 @@ class Claims:
         turn = self._probes.next_turn()
         asked = self._probes.asked(turn, caps)
         call = {"now": now, "nonce": nonce(), **self._terms, **(_ended(ends) if ends else {})}
-        place = None if idle or turn is not None else asked.only_place
-        if place is not None:
-            most = asked.most_of_only
-            limit = limit if most is None else min(limit, most)
-            return await self._at_place(asked, place, call, limit=limit, ends=ends)
+        if asked.only_place is not None and turn != "oldest" and not idle:
+            return await self._take_at_place(asked, call, limit=limit, ends=ends)
         call |= self._probes.params(asked, limit=limit) | {"limit": limit, "turn": turn}
         parts = [("turns", turn is not None), ("suspects", idle), ("ends", bool(ends))]
         statement = prepared("jobs/claim", *(part for part, is_needed in parts if is_needed))
@@ -78,15 +75,17 @@ class Claims:
             ended=known.ended == len(ends),
         )
 
-    async def _at_place(
-        self, asked: Asked, place: Place, call: dict[str, object], *, limit: int, ends: Ends
-    ) -> Look:
-        call |= place._asdict() | {"limit": limit, "since": self._probes.since(place)}
-        rows = await self._answered(prepared("jobs/claim_at_place", *(["ends"] if ends else [])), call)
-        claims = [Claim(*row[1:]) for row in rows if row[1] is not None]
+    async def _take_at_place(self, asked: Asked, call: dict[str, object], *, limit: int, ends: Ends) -> Look:
+        call |= self._probes.params_of_only(asked, limit=limit)
+        parts = [("ring", asked.turn is not None), ("ends", bool(ends))]
+        statement = prepared("jobs/claim_at_place", *(part for part, is_needed in parts if is_needed))
+        rows = await self._answered(statement, call)
+        if (ring_at := rows[0][1]) is not None:
+            self._probes.ring_went_to(ring_at)
+        claims = [Claim(*row[2:]) for row in rows if row[2] is not None]
         if claims:
             self._probes.learn(asked, [1], claims)
-        return Look(claims=claims, more=len(claims) == limit, ended=rows[0][0] == len(ends))
+        return Look(claims=claims, more=len(claims) == call["limit"], ended=rows[0][0] == len(ends))
 
     @property
     def _terms(self) -> dict[str, object]:

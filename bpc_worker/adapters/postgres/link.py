@@ -102,6 +102,7 @@ class Connection(psycopg.AsyncConnection[DictRow]):
     """
 
     answer_by: float = math.inf  # by time.monotonic()
+    tuples: psycopg.AsyncRawCursor[tuple[Any, ...]] | None = None
 
     async def wait(
         self,
@@ -244,6 +245,7 @@ class Link:
         """Cut the wire without asking the server: it may be stopped, and we must not wait for it."""
         connection, self._connection = self._connection, None
         if connection is not None:
+            connection.tuples = None  # no circles: they would wait for the collector
             sever(connection)
             connection.pgconn.finish()
 
@@ -258,7 +260,9 @@ async def _fetch(
 async def _fetch_tuples(
     connection: Connection, statement: Prepared, params: Mapping[str, object]
 ) -> list[tuple[Any, ...]]:
-    cursor = psycopg.AsyncRawCursor(connection, row_factory=tuple_row)
+    cursor = connection.tuples
+    if cursor is None:  # to make one costs as much as to use it
+        cursor = connection.tuples = psycopg.AsyncRawCursor(connection, row_factory=tuple_row)
     await cursor.execute(statement.text, statement.values(params))
     return await cursor.fetchall()
 

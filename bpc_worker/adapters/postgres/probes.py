@@ -75,10 +75,10 @@ class Asked:
     def only_place(self) -> Place | None:
         return self.places[0] if len(self.places) == 1 and self.complete else None
 
-    @property
-    def most_of_only(self) -> int | None:
+    def most_of_only(self, limit: int) -> int:
+        """What may be taken at the only place."""
         number = self._pots.of_places[0]
-        return None if number is None else self._most[number - 1]
+        return limit if number is None else min(limit, self._most[number - 1])
 
     def params(self, limit: int) -> dict[str, object]:
         """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""
@@ -136,6 +136,16 @@ class Probes:
         """For claim.sql."""
         since = ",".join([f'"{self.since(place)}"' for place in asked.places])
         return asked.params(limit) | {"since": f"{{{since}}}", "ring_after": self._ring_at}
+
+    def params_of_only(self, asked: Asked, *, limit: int) -> dict[str, object]:
+        """For claim_at_place.sql."""
+        place = asked.places[0]
+        return place._asdict() | {
+            "limit": asked.most_of_only(limit),
+            "since": self.since(place),
+            "ring_after": self._ring_at,
+            "hops": _RING_PROBES,
+        }
 
     def since(self, place: Place) -> datetime | str:
         return self._since.get(place, _BEGINNING)

@@ -1,5 +1,6 @@
--- claim.sql where something is due at one place only, as far as is known, and nobody has a turn: the statement of
--- a queue that is being emptied, so it is kept small. The same rows are taken, in the order of the place.
+-- claim.sql where something is due at one place only, as far as is known: the statement of a queue that is being
+-- emptied, so it is kept small. The same rows are taken, in the order of the place; by turns the first is the next
+-- tenant's in the ring.
 -- With the ends of jobs that succeeded, each fenced by its token: one round trip and one commit for both. A row
 -- that somebody has locked is waited for, briefly (lock_timeout); then neither half has happened.
 -- The left join makes a row even when nothing was claimed.
@@ -25,6 +26,44 @@ ended AS (
   RETURNING jobs.job_id
 ),
 -- end
+-- if ring
+ring AS MATERIALIZED (
+  SELECT lap, tenant_id
+  FROM (
+    (SELECT 1 AS lap, tenant_id FROM tenants WHERE tenant_id > %(ring_after)s::uuid
+     ORDER BY tenant_id LIMIT %(hops)s::integer)
+    UNION ALL
+    (SELECT 2, tenant_id FROM tenants WHERE tenant_id <= %(ring_after)s::uuid
+     ORDER BY tenant_id LIMIT %(hops)s::integer)
+  ) AS round
+  ORDER BY lap, tenant_id
+  LIMIT %(hops)s::integer
+),
+next_of_ring AS MATERIALIZED (
+  SELECT ring.tenant_id, hit.job_id
+  FROM ring
+  CROSS JOIN LATERAL (
+    SELECT job_id FROM jobs
+    WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
+      AND tenant_id = ring.tenant_id
+      AND queue = %(queue)s AND type = %(type)s AND priority = %(priority)s::smallint
+      AND scheduled_at >= %(since)s::timestamptz AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
+    ORDER BY scheduled_at, job_id
+    LIMIT 1
+  ) AS hit
+  WHERE ring.tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
+    AND NOT EXISTS (
+      SELECT FROM paused
+      WHERE (kind = 'queue' AND name = %(queue)s) OR (kind = 'type' AND name = %(type)s))
+  LIMIT 1
+),
+first AS MATERIALIZED (
+  SELECT job_id FROM jobs
+  WHERE job_id = (SELECT job_id FROM next_of_ring) AND status = 'QUEUED'
+    AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
+  FOR UPDATE SKIP LOCKED
+),
+-- end
 claimed AS (
   UPDATE jobs
   SET status = 'RUNNING',
@@ -36,7 +75,11 @@ claimed AS (
       started_at = coalesce(%(now)s::timestamptz, now()),
       stage = NULL,
       progress = NULL
-  WHERE job_id = ANY (ARRAY(
+  WHERE job_id = ANY (
+    -- if ring
+    ARRAY(SELECT job_id FROM first) ||
+    -- end
+    ARRAY(
     SELECT job_id FROM jobs
     WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
       AND queue = %(queue)s AND type = %(type)s AND priority = %(priority)s::smallint
@@ -45,8 +88,14 @@ claimed AS (
       AND NOT EXISTS (
         SELECT FROM paused
         WHERE (kind = 'queue' AND name = %(queue)s) OR (kind = 'type' AND name = %(type)s))
+      -- if ring
+      AND job_id <> ALL (ARRAY(SELECT job_id FROM first))
+      -- end
     ORDER BY scheduled_at, job_id
     LIMIT %(limit)s::integer
+      -- if ring
+      - (SELECT count(*) FROM first)
+      -- end
     FOR UPDATE SKIP LOCKED))
   RETURNING job_id, lease_token, lease_owner, tenant_id, type, queue, priority, payload::text AS payload, attempts,
             max_attempts, snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id, traceparent,
@@ -59,7 +108,18 @@ SELECT
   -- if no ends
   0 AS ended,
   -- end
+  -- if ring
+  coalesce((SELECT tenant_id FROM next_of_ring),
+           (SELECT tenant_id FROM ring ORDER BY lap DESC, tenant_id DESC LIMIT 1)) AS ring_at,
+  -- end
+  -- if no ring
+  NULL::uuid AS ring_at,
+  -- end
   claimed.*
 FROM (VALUES (true)) AS always (there)
 LEFT JOIN claimed ON always.there
-ORDER BY claimed.scheduled_at, claimed.job_id
+ORDER BY
+  -- if ring
+  claimed.job_id <> ALL (ARRAY(SELECT job_id FROM first)),
+  -- end
+  claimed.scheduled_at, claimed.job_id
