@@ -96,8 +96,7 @@ class Settler:
 
     async def _flush(self) -> None:
         try:
-            await self._let_a_claim_go_first()
-            while self._waiting:
+            while await self._is_left_over():
                 group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
                 try:
                     written = await self._write_group(group)
@@ -112,11 +111,12 @@ class Settler:
         finally:
             self._flushing = None
 
-    async def _let_a_claim_go_first(self) -> None:
-        """Whoever ended left a slot: the next claim takes the end with it, or is at least on its way."""
+    async def _is_left_over(self) -> bool:
+        """Whoever ended left a slot: the next claim takes the end with it. Whether it has left any behind."""
         await self._no_claim.wait()
         for _ in range(_STEPS_OF_A_CLAIM):
             await asyncio.sleep(0)
+        return bool(self._waiting)
 
     async def _write_group(self, group: Sequence[End]) -> dict[LeaseToken, Status]:
         """What was written. Rows that are locked, lost or written by a call without an answer are missing."""
