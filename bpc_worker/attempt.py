@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -34,6 +35,7 @@ _log = log.get("attempt")
 _LONGEST_MESSAGE = 2000
 _LONGEST_DETAIL = 8_000
 _LONGEST_RESULT = 1_048_576
+_SHORT_PAYLOAD = 64
 _QUOTED_VALUE = re.compile(r"Invalid enum value .*?( - at `|$)", re.DOTALL)
 
 
@@ -113,10 +115,19 @@ def encode_result(result: object) -> str | None:
 def spec_hash_of(claim: Claim) -> bytes | None:
     if claim.spec_hash is not None:
         return claim.spec_hash
+    if len(claim.payload) <= _SHORT_PAYLOAD:
+        return _spec_hash_of_short(claim.type, claim.payload)
+    return _spec_hash(claim.type, claim.payload)
+
+
+def _spec_hash(job_type: str, payload: str) -> bytes | None:
     try:
-        return spec_hash(claim.type, json.loads(claim.payload))
+        return spec_hash(job_type, json.loads(payload))
     except (ValueError, RecursionError):  # fine as a payload, too wild for canonical JSON
         return None
+
+
+_spec_hash_of_short = lru_cache(maxsize=256)(_spec_hash)  # ticks and sweeps, whose payloads are all the same
 
 
 def info(error: JobError) -> ErrorInfo:

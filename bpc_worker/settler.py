@@ -17,9 +17,7 @@ _log = log.get("settler")
 
 _MOST_REFUSALS = 5
 _LARGEST_GROUP = 200
-_MOST_WITH_A_CLAIM = (
-    100  # a larger group is better written beside the claim, by another process of the server
-)
+_MOST_WITH_A_CLAIM = 100  # more make the claim wait for longer than they save
 _STEPS_OF_A_CLAIM = 3  # of the event loop, from the bell to the socket
 
 Told = Callable[[Status | None], None]
