@@ -173,6 +173,10 @@ class Runner:
             asked = min(self._free, max(_SMALLEST_HALF, -(-self._parts.slots.count // 2)))
             if asked <= 0 or not self._parts.health.may_claim:
                 return None
+            nothing = await self._parts.throttle.empty_look()
+            if nothing is not None:
+                self._parts.health.note_claim()
+                return _Brought(nothing, [], time.monotonic())
             caps = await self._parts.throttle.caps(self._parts.slots.caps, asked)
             sent_at = time.monotonic()
             if fresh:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -53,6 +53,10 @@ class Claims:
     async def take(
         self, *, limit: int, idle: bool, fresh: bool, caps: Caps, ends: Ends, now: datetime | None
     ) -> Look:
+        """Behind a pooler without the ends: its session has no lock_timeout, and waits for a locked row."""
+        if ends and not self._link.dsn.prepared_statements:
+            look = await self.take(limit=limit, idle=idle, fresh=fresh, caps=caps, ends=(), now=now)
+            return replace(look, ended=False)
         if fresh:
             self._probes.forget()
         turn = self._probes.next_turn()
