@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.support.database import Database
-from tests.support.history import effects, events, moment, now, span, statuses, tenures
+from tests.support.history import effects, events, moment, now, span, statuses, tenures, told
 from tests.support.poison import check_neighbours, check_poison, check_suspects_were_alone, feed
 from tests.support.supervisor import supervise
 from tests.support.worker import until, worker
@@ -101,7 +101,7 @@ def test_a_job_that_kills_its_workers_dies_alone(db: Database) -> None:
             "BPC_JOBS_LEASE_SECONDS": 5,
             "BPC_JOBS_LEASE_RENEW_SECONDS": 2,
         },
-        lambda: statuses(db) == {"SUCCEEDED": 20, "DEAD_LETTER": 1},
+        lambda: statuses(db) == {"SUCCEEDED": 20, "DEAD_LETTER": 1} and told(db),
         within=180,
     )
 

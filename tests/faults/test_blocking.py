@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.blocked import check_blocked_loop
 from tests.support.database import Database
-from tests.support.history import statuses, tenures
+from tests.support.history import statuses, tenures, told
 from tests.support.supervisor import supervise
 from tests.support.worker import until, worker
 
@@ -56,7 +56,7 @@ def test_a_handler_that_never_lets_itself_be_stopped_costs_its_neighbours_no_att
     exits = supervise(
         db.url,
         SETTINGS,
-        lambda: statuses(db) == {"SUCCEEDED": 15, "DEAD_LETTER": 1},
+        lambda: statuses(db) == {"SUCCEEDED": 15, "DEAD_LETTER": 1} and told(db),
         within=400,
     )
 

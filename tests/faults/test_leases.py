@@ -5,7 +5,7 @@ import signal
 import time
 
 from tests.support.database import Database
-from tests.support.history import effects, now, span, statuses, tenures
+from tests.support.history import effects, now, span, statuses, tenures, told
 from tests.support.poison import check_neighbours, check_poison, check_suspects_were_alone, feed
 from tests.support.supervisor import supervise
 from tests.support.worker import Worker, until, worker
@@ -49,7 +49,7 @@ def test_a_job_that_kills_its_workers_dies_alone_among_several(db: Database) -> 
     exits = supervise(
         db.url,
         SETTINGS,
-        lambda: statuses(db) == {"SUCCEEDED": 20, "DEAD_LETTER": 1},
+        lambda: statuses(db) == {"SUCCEEDED": 20, "DEAD_LETTER": 1} and told(db),
         within=400,
         workers=2,
     )

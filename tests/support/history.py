@@ -88,6 +88,12 @@ def statuses(db: Database) -> dict[str, int]:
     return {str(row["status"]): cast("int", row["n"]) for row in rows}
 
 
+def told(db: Database) -> bool:
+    """Whether every dead letter has been told: whoever ends a worker sooner ends the telling too."""
+    left = "SELECT FROM jobs WHERE type = 'RECORD_DEAD_LETTER' AND status IN ('QUEUED', 'RUNNING')"
+    return not db.run(left)
+
+
 def effects(db: Database) -> list[tuple[str, int, int]]:
     """Key, attempt and process of everything that TEST_EFFECT has written."""
     rows = db.run("SELECT key, attempt, pid FROM test_effects ORDER BY at")
