@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -177,7 +177,8 @@ class Runner:
             if nothing is not None:
                 self._parts.health.note_claim()
                 return _Brought(nothing, [], time.monotonic())
-            caps = await self._parts.throttle.caps(self._parts.slots.caps, asked)
+            room = self._parts.slots.caps
+            caps = await self._parts.throttle.caps(room, asked)
             sent_at = time.monotonic()
             if fresh:
                 self._fresh_at = sent_at
@@ -191,6 +192,8 @@ class Runner:
         for claim in look.claims:
             self._parts.slots.take(claim.type)
         self._coming += len(look.claims)
+        if not look.more and self._parts.slots.have_grown(room, [claim.type for claim in look.claims]):
+            look = replace(look, more=True)
         await self._parts.throttle.looked(look.claims)
         return _Brought(look, boarded, sent_at)
 

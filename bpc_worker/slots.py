@@ -1,6 +1,6 @@
 """Slots for jobs, of which those that wait for something else get no more than they can use."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from bpc_worker.ports import Caps
 
@@ -63,6 +63,18 @@ class Slots:
     def caps(self) -> Caps:
         """For a claim: how many jobs more of these types are worth having."""
         return {share.types: share.room for share in self._shares}
+
+    def have_grown(self, caps: Caps, claimed: Sequence[str]) -> bool:
+        """Whether a cap kept a claim from more than these, and there is room again: nobody rings for that.
+
+        `leave` tells of room where there was none, not of more room.
+        """
+        return any(
+            0 < cap <= len(claimed)
+            and self._of_type[next(iter(types))].room > 0
+            and sum(job_type in types for job_type in claimed) >= cap
+            for types, cap in caps.items()
+        )
 
     def take(self, job_type: str) -> None:
         self.taken += 1

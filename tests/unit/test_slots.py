@@ -87,3 +87,21 @@ def test_few_slots_have_many_beside_them() -> None:
     some = Slots(1, in_children=(), worth_holding=lambda: 0, outside={"DELIVER"})
 
     assert some.caps == {frozenset({"DELIVER"}): 32}
+
+
+def test_room_that_came_during_a_claim_is_not_forgotten() -> None:
+    some = Slots(10, in_children={"COMPILE"}, worth_holding=lambda: 4, outside={"DELIVER"})
+    for _ in range(38):
+        some.take("DELIVER")
+    before = some.caps
+    for _ in range(2):  # the claim brings as many as it may have
+        some.take("DELIVER")
+
+    assert not some.have_grown(before, ["DELIVER", "DELIVER"])  # full: whoever leaves rings
+
+    some.leave("DELIVER")
+    assert not some.leave("DELIVER")  # there was room already: no bell
+
+    assert some.have_grown(before, ["DELIVER", "SIGN", "DELIVER"])
+    assert not some.have_grown(before, ["DELIVER", "SIGN"])  # there were no more
+    assert not some.have_grown({frozenset({"DELIVER"}): 0}, [])
