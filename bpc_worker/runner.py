@@ -192,7 +192,10 @@ class Runner:
         for claim in look.claims:
             self._parts.slots.take(claim.type)
         self._coming += len(look.claims)
-        if not look.more and self._parts.slots.have_grown(room, [claim.type for claim in look.claims]):
+        types = [
+            claim.type for claim in look.claims if not claim.suspect
+        ]  # beside a suspect nothing is claimed
+        if not look.more and self._parts.slots.have_grown(room, types):
             look = replace(look, more=True)
         await self._parts.throttle.looked(look.claims)
         return _Brought(look, boarded, sent_at)

@@ -34,7 +34,7 @@ async def test_whoever_comes_while_it_is_full_waits_for_the_next_place() -> None
 async def test_targets_do_not_stand_in_each_others_way() -> None:
     turnstiles = Turnstiles(1, clock=Clock())
     async with turnstiles.place("a"), turnstiles.place("b"):
-        pass
+        assert set(turnstiles._by_target) == {"a", "b"}
 
 
 async def test_when_those_inside_are_slow_nobody_waits() -> None:
