@@ -27,6 +27,7 @@ class End(NamedTuple):
     claim: Claim
     settlement: Settlement
     tell: Told
+    may_board: bool = True
 
 
 def _never_while_it_is_away(state: RetryCallState) -> bool:
@@ -75,8 +76,10 @@ class Settler:
         """Around a claim, with the ends that it can write: one statement costs less than two."""
         boarded: list[End] = []
         if len(self._waiting) <= _MOST_WITH_A_CLAIM:
-            boarded = [end for end in self._waiting if end.settlement.status is Status.SUCCEEDED]
-            self._waiting = [end for end in self._waiting if end.settlement.status is not Status.SUCCEEDED]
+            waiting, self._waiting = self._waiting, []
+            for end in waiting:
+                boards = end.may_board and end.settlement.status is Status.SUCCEEDED
+                (boarded if boards else self._waiting).append(end)
         self._no_claim.clear()
         try:
             yield boarded
@@ -88,8 +91,8 @@ class Settler:
             end.tell(Status.SUCCEEDED)
 
     def missed(self, boarded: Sequence[End]) -> None:
-        """Nobody knows which of them are written: the group finds out."""
-        self._waiting.extend(boarded)
+        """Nobody knows which of them are written: the group finds out, and none harms a claim twice."""
+        self._waiting.extend(end._replace(may_board=False) for end in boarded)
         self._see_to_it()
 
     async def _flush(self) -> None:
