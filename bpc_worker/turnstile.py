@@ -4,6 +4,7 @@ Whoever is unknown, or was slow the last time, has one call at a time: one that 
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -12,13 +13,14 @@ from bpc_worker.jobs.errors import Code, Snooze
 _PATIENCE = 1.0  # seconds: longer than a quick call takes, shorter than anybody notices
 _QUICK = 3.0
 _MOST_REMEMBERED = 1000
-_MOST_FOR_A_STRANGER = 3  # inside and waiting: a backlog for one that hangs must not fill the slots
+_MOST_FOR_A_STRANGER = 3  # inside and waiting: a backlog for one that hangs must not fill the slots …
+_CURIOSITY = 0.3  # … for longer than this, in which most receivers have answered for the first time
 
 
 class _Turnstile:
     def __init__(self) -> None:
-        self.inside: dict[object, float] = {}  # since when
-        self.left = asyncio.Condition()
+        self.inside: dict[asyncio.Future[None], float] = {}  # since when
+        self.waiting: deque[asyncio.Future[None]] = deque()
         self.users = 0
 
     def longest(self, now: float) -> float:
@@ -40,36 +42,39 @@ class Turnstiles:
         """Waits its turn while the calls inside are quick; Snooze when they are not: a slot is worth more."""
         turnstile = self._by_target.setdefault(target, _Turnstile())
         turnstile.users += 1
+        call: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turnstile.waiting.append(call)
         try:
-            await self._wait_for_room(turnstile, target)
-            call, began = object(), self._clock()
-            turnstile.inside[call] = began
+            self._admit(turnstile, target)
+            if not call.done():
+                await self._wait(turnstile, target, call)
+            began = turnstile.inside[call]
             try:
                 yield
             finally:
-                del turnstile.inside[call]
                 self._remember(target, quick=self._clock() - began < _QUICK)
-                async with turnstile.left:
-                    turnstile.left.notify_all()
         finally:
+            if turnstile.inside.pop(call, None) is None:
+                turnstile.waiting.remove(call)
+            self._admit(turnstile, target)
             turnstile.users -= 1
             if not turnstile.users:
                 del self._by_target[target]
 
-    async def _wait_for_room(self, turnstile: _Turnstile, target: str) -> None:
-        def has_room() -> bool:
-            return len(turnstile.inside) < (self._most if target in self._quick else 1)
+    def _admit(self, turnstile: _Turnstile, target: str) -> None:
+        """Whoever came first, as far as there is room."""
+        most = self._most if target in self._quick else 1
+        while turnstile.waiting and len(turnstile.inside) < most:
+            call = turnstile.waiting.popleft()
+            turnstile.inside[call] = self._clock()
+            call.set_result(None)
 
-        if has_room():
-            return
+    async def _wait(self, turnstile: _Turnstile, target: str, call: "asyncio.Future[None]") -> None:
         crowded = target not in self._quick and turnstile.users > _MOST_FOR_A_STRANGER
-        if not crowded and turnstile.longest(self._clock()) <= _PATIENCE:
-            try:
-                async with asyncio.timeout(_PATIENCE), turnstile.left:
-                    await turnstile.left.wait_for(has_room)
-            except TimeoutError:
-                pass
-            else:
+        patience = _CURIOSITY if crowded else _PATIENCE
+        if turnstile.longest(self._clock()) <= patience:
+            await asyncio.wait({call}, timeout=patience)
+            if call.done():
                 return
         message = f"{len(turnstile.inside)} deliveries to this endpoint are under way and take their time"
         # The longer it has taken, the longer nobody needs to look: a second, two, four …

@@ -114,16 +114,62 @@ async def test_only_so_many_are_remembered() -> None:
     assert "1499" in turnstiles._quick
 
 
-async def test_of_a_crowd_before_a_stranger_most_are_sent_away_at_once() -> None:
-    turnstiles, first = Turnstiles(4, clock=Clock()), asyncio.Event()
-
+def crowd(turnstiles: Turnstiles, answer: asyncio.Event) -> list["asyncio.Task[None]"]:
     async def call() -> None:
         async with turnstiles.place("a"):
-            await first.wait()
+            await answer.wait()
 
-    calls = [asyncio.create_task(call()) for _ in range(10)]
+    return [asyncio.create_task(call()) for _ in range(10)]
+
+
+async def test_a_crowd_before_a_stranger_waits_for_its_first_answer() -> None:
+    turnstiles, answer = Turnstiles(4, clock=Clock()), asyncio.Event()
+    calls = crowd(turnstiles, answer)
     await asyncio.sleep(0)
-    first.set()
+    assert len(turnstiles._by_target["a"].inside) == 1
+    answer.set()
+
+    assert await asyncio.gather(*calls) == [None] * 10
+
+
+async def test_of_a_crowd_before_one_that_does_not_answer_most_are_sent_away_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bpc_worker.turnstile._CURIOSITY", 0.01)
+    turnstiles, answer = Turnstiles(4, clock=Clock()), asyncio.Event()
+    calls = crowd(turnstiles, answer)
+    sent_away = {*calls[3:]}
+    await asyncio.wait(sent_away)
+    answer.set()
     ends = await asyncio.gather(*calls, return_exceptions=True)
 
     assert [isinstance(end, Snooze) for end in ends] == [False] * 3 + [True] * 7
+
+
+async def test_a_crowd_does_not_wait_for_a_call_that_hangs() -> None:
+    clock, answer = Clock(), asyncio.Event()
+    answer.set()
+    turnstiles = Turnstiles(4, clock=clock)
+    async with turnstiles.place("a"):
+        clock.now = 0.5
+        calls = crowd(turnstiles, answer)
+        await asyncio.sleep(0)
+        assert [call.done() for call in calls] == [False] * 2 + [True] * 8
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+
+    assert [isinstance(end, Snooze) for end in ends] == [False] * 2 + [True] * 8
+
+
+async def test_whoever_is_cancelled_while_being_let_in_leaves_the_place_to_the_next() -> None:
+    turnstiles = Turnstiles(1, clock=Clock())
+    async with AsyncExitStack() as first:
+        await first.enter_async_context(turnstiles.place("a"))
+        answer = asyncio.Event()
+        answer.set()
+        calls = crowd(turnstiles, answer)[:2]
+        await asyncio.sleep(0)
+        await first.aclose()
+        calls[0].cancel()  # its turn has come, and it does not know yet
+        await asyncio.wait(calls)
+
+    assert (calls[0].cancelled(), calls[1].exception()) == (True, None)
