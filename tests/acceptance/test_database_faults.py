@@ -225,7 +225,9 @@ def test_a_result_that_cannot_be_stored_fails_its_own_job_only(db: Database) -> 
     with worker(db.url) as running:
         until(lambda: counts(db) == {"FAILED": 2, "SUCCEEDED": 20}, within=20)
 
-        assert sum(line.get("msg") == "look_failed" for line in running.lines) <= len(bad)  # none harms a claim twice
+        assert sum(line.get("msg") == "look_failed" for line in running.lines) <= len(
+            bad
+        )  # none harms a claim twice
         assert running.stop() == 0
     for job_id in bad:
         assert db.job(job_id)["fail_code"] == "VALIDATION_ERROR"
