@@ -261,7 +261,9 @@ class Runner:
         if job is self._suspect:
             self._suspect = None
         if not self._jobs:
-            self._emptying_for_suspect = False
+            if self._emptying_for_suspect:
+                self._emptying_for_suspect = False
+                self._fresh_at = -math.inf  # the suspect is not where the last jobs were found
             self._parts.metrics.slots(0)
         if was_full:
             self._parts.wake.ring("slot")

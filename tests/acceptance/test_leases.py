@@ -128,7 +128,7 @@ def test_a_suspect_is_not_starved_by_a_queue_that_never_ends(db: Database) -> No
         waited = span(moment(db.job(suspect), "scheduled_at"), tenures(db, suspect)[0].started_at)
         print(f"the suspect waited {waited:.2f} s; {waiting} others were still queued")
         assert waiting > 0, "the queue ran dry: the test showed nothing"
-        assert waited <= 2 * LEASE
+        assert waited <= 1.75 * LEASE  # one, a quarter until somebody asks, and what it takes to be idle
         until(lambda: statuses(db) == {"SUCCEEDED": 301}, within=120)
         assert busy.stop() == 0
     assert check_suspects_were_alone(db) == 1
