@@ -21,6 +21,7 @@ from bpc_worker.handler_api import (
     Request,
     Response,
     Retryable,
+    Row,
     Snooze,
     Tally,
     Tx,
@@ -39,6 +40,8 @@ _LONGEST_STAGE = 200
 
 class Database(Protocol):
     def reading(self, claim: Claim) -> AbstractAsyncContextManager[Reading]: ...
+
+    async def read(self, claim: Claim, name: str, params: Mapping[str, object]) -> list[Row]: ...
 
     async def complete(
         self, holding: Holding, settlement: Settlement, write: Callable[[Tx], Awaitable[None]]
@@ -138,6 +141,9 @@ class HandlerContext:
                 yield session
         finally:
             self._reading = False
+
+    async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        return await self._equipment.database.read(self._holding.claim, name, params)
 
     async def complete(self, write: Write | None = None, *, result: object = None) -> None:
         await self._end(Done(encode_result(result), spec_hash_of(self._holding.claim)), write or _nothing)

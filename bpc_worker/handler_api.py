@@ -126,6 +126,9 @@ class Reading(Protocol):
 class Tx(Reading, Protocol):
     """The completing transaction. It may be run several times: database effects only."""
 
+    def send(self, name: str, params: Mapping[str, object]) -> None:
+        """Run sql/queries/<name>.sql, of whose rows nobody wants to know: it travels with what comes next."""
+
     async def enqueue(self, job: NewJob) -> JobId:
         """Queue a follow-up job of the same tenant; it exists only if this job succeeds."""
 
@@ -179,6 +182,9 @@ class Context(Protocol):
 
     def reading(self) -> AbstractAsyncContextManager[Reading]:
         """Read preconditions and inputs; keep it short, nothing is computed inside."""
+
+    async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        """The same when there is one query: sql/queries/<name>.sql in one trip."""
 
     async def complete(self, write: Write | None = None, *, result: object = None) -> None:
         """Write rows, follow-up jobs and the job's own SUCCEEDED in one fenced transaction.

@@ -62,8 +62,7 @@ class Attempt:
 
 async def handle(payload: DeliverWebhook, ctx: Context) -> None:
     wanted = {"tenant_id": ctx.job.tenant_id, "webhook_delivery_id": payload.webhook_delivery_id}
-    async with ctx.reading() as reading:
-        delivery = one(await reading.query("webhooks/read_delivery", wanted), Delivery, "delivery")
+    delivery = one(await ctx.read("webhooks/read_delivery", wanted), Delivery, "delivery")
     if delivery.status == "DELIVERED":
         return
     _check(delivery)
@@ -151,30 +150,30 @@ async def _postpone(tx: Tx, ctx: Context, delivery: Delivery, seconds: float) ->
         0.0 if delivery.failing_since is None else (delivery.now - delivery.failing_since).total_seconds()
     )
     grown = max(seconds, min(_LONGEST_POSTPONED, failing / 10))
-    await tx.query("webhooks/postpone", _endpoint(ctx, delivery) | {"seconds": grown, "queue": ctx.job.queue})
+    tx.send("webhooks/postpone", _endpoint(ctx, delivery) | {"seconds": grown, "queue": ctx.job.queue})
 
 
 async def _delivered(tx: Tx, ctx: Context, delivery: Delivery, made: Attempt) -> None:
-    await tx.query("webhooks/delivered", _row(ctx, delivery, made))
+    tx.send("webhooks/delivered", _row(ctx, delivery, made))
     if delivery.failing_since is not None:
-        await tx.query("webhooks/works", _endpoint(ctx, delivery))
+        tx.send("webhooks/works", _endpoint(ctx, delivery))
 
 
 async def _failed(tx: Tx, ctx: Context, delivery: Delivery, made: Attempt) -> None:
-    await tx.query("webhooks/not_delivered", _row(ctx, delivery, made))
+    tx.send("webhooks/not_delivered", _row(ctx, delivery, made))
     if delivery.failing_since is None:
-        await tx.query("webhooks/fails", _endpoint(ctx, delivery))
+        tx.send("webhooks/fails", _endpoint(ctx, delivery))
 
 
 async def _gave_up(tx: Tx, ctx: Context, delivery: Delivery, made: Attempt) -> None:
     if made.answer is None:  # it was never asked
-        await tx.query("webhooks/not_delivered", _row(ctx, delivery, made))
+        tx.send("webhooks/not_delivered", _row(ctx, delivery, made))
     else:
         await _switch_off(tx, ctx, delivery, made, "it answered 410 Gone")
 
 
 async def _switch_off(tx: Tx, ctx: Context, delivery: Delivery, made: Attempt, reason: str) -> None:
-    await tx.query("webhooks/not_delivered", _row(ctx, delivery, made))
+    tx.send("webhooks/not_delivered", _row(ctx, delivery, made))
     if not await tx.query("webhooks/disable", _endpoint(ctx, delivery) | {"reason": reason}):
         return
     happened = Happened(

@@ -10,7 +10,7 @@ import msgspec
 from bpc_worker import app
 from bpc_worker.adapters.amqp import publish_once
 from bpc_worker.adapters.postgres.link import Link
-from bpc_worker.adapters.postgres.unit_of_work import Origin, Session, begin
+from bpc_worker.adapters.postgres.session import Origin, Session, begin
 from bpc_worker.adapters.sql_files import query
 from bpc_worker.config import Settings
 from bpc_worker.evidence import Happened, record
@@ -70,12 +70,12 @@ class Owner:
     @asynccontextmanager
     async def _session(self, mode: str, traceparent: str | None = None) -> AsyncIterator[Session]:
         origin = Origin(tenant_id=self.tenant_id, traceparent=traceparent)
-        await begin(self.link, self.tenant_id, mode, timeout=_CALL_SECONDS, origin=origin)
+        await begin(self.link, mode, origin, timeout=_CALL_SECONDS)
         try:
             queue = app.queue_settings(self.settings, self.registry)
             session = Session(self.link, origin, queue, _STATEMENT_SECONDS)
             yield session
-            await self.link.run(b"COMMIT", timeout=_STATEMENT_SECONDS)
+            await session.end(timeout=_STATEMENT_SECONDS)
         except BaseException:
             self.link.drop()  # the server rolls back; the next transaction connects anew
             raise

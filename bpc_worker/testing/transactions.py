@@ -52,6 +52,9 @@ class FakeTx:
     async def query(self, name: str, params: Mapping[str, object]) -> list[Row]:
         return self._answer(name, params)
 
+    def send(self, name: str, params: Mapping[str, object]) -> None:
+        self._answer(name, params)
+
     async def execute(self, sql: str, params: Mapping[str, object] | None = None) -> list[Row]:
         return self._answer(_one_line(sql), params or {})
 
@@ -95,6 +98,10 @@ class FakeTransactions:
         except Unanswered as error:
             self.unanswered = error  # the boundary would take it for a bug of the handler's
             raise
+
+    async def read(self, claim: Claim, name: str, params: Mapping[str, object]) -> list[Row]:
+        async with self.reading(claim) as reading:
+            return await reading.query(name, params)
 
     async def complete(
         self, holding: Holding, settlement: Settlement, write: Callable[[Tx], Awaitable[None]]

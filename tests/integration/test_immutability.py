@@ -17,7 +17,7 @@ from psycopg import errors, sql
 
 from bpc_worker import app, config, registry
 from bpc_worker.adapters.postgres.link import Dsn, Link
-from bpc_worker.adapters.postgres.unit_of_work import Origin, Session, begin
+from bpc_worker.adapters.postgres.session import Origin, Session, begin
 from bpc_worker.core.hashing import sha256
 from bpc_worker.evidence import Happened, record
 from bpc_worker.jobs.model import TenantId
@@ -520,7 +520,7 @@ def test_forty_at_once_make_one_chain(db: Database, *, begun: bool) -> None:
     async def append(number: int) -> None:
         link = Link(Dsn(url=url, application_name="append", lock_timeout=60, statement_timeout=60))
         try:
-            await begin(link, tenant_id, "READ COMMITTED", timeout=60)
+            await begin(link, "READ COMMITTED", Origin(tenant_id=tenant_id), timeout=60)
             happened = Happened(
                 event_type="PASSPORT_SIGNED",
                 aggregate_type="passport",

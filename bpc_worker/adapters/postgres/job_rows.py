@@ -87,8 +87,14 @@ def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
     return Enqueued(JobId(as_uuid(row["job_id"])), bool(row["added"]))
 
 
-def settle_params(claim: Claim, settlement: Settlement, *, now: datetime | None) -> dict[str, object]:
-    return {"now": now} | settle_values(claim, settlement)
+NOT_HELD = "22012"
+
+
+def settle_params(
+    claim: Claim, settlement: Settlement, *, now: datetime | None, or_fail: bool = False
+) -> dict[str, object]:
+    """`or_fail`: where the lease is gone, the statement fails with NOT_HELD, and with it its transaction."""
+    return {"now": now, "or_fail": or_fail} | settle_values(claim, settlement)
 
 
 def settle_values(claim: Claim, settlement: Settlement) -> dict[str, object]:

@@ -5,7 +5,16 @@ import math
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -17,10 +26,13 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row, tuple_row
 
 from bpc_worker.adapters.postgres.errors import translate
+from bpc_worker.adapters.postgres.trip import Ask, Names, together
 from bpc_worker.adapters.sql_files import Prepared
 from bpc_worker.jobs.errors import Code, Unavailable
 
 T = TypeVar("T")
+
+_LATELY = 1.0  # second
 
 # The engine's statements all have an index to use, and one plan that is right for any table: a plan made
 # while the table was young would scan it, a plan per call costs as much as the call, and PostgreSQL 15 would
@@ -83,11 +95,9 @@ class Dsn:
         chosen |= {"bpc.quiet": "on"} if self.quiet else {}
         return " ".join(f"-c {name}={value}" for name, value in (kept | chosen).items())
 
-    def local_limits(self) -> str:
+    def local_limits(self) -> dict[str, int]:
         """The same limits for one transaction, where a session cannot have any (pgbouncer)."""
-        if self.prepared_statements:
-            return ""
-        return " ".join(f"SET LOCAL {name} = {value};" for name, value in self._limits().items())
+        return {} if self.prepared_statements else self._limits()
 
 
 class NoAnswerError(psycopg.OperationalError):
@@ -103,6 +113,7 @@ class Connection(psycopg.AsyncConnection[DictRow]):
 
     answer_by: float = math.inf  # by time.monotonic()
     tuples: psycopg.AsyncRawCursor[tuple[Any, ...]] | None = None
+    names: Names | None = None
 
     async def wait(
         self,
@@ -128,6 +139,7 @@ class Link:
     def __init__(self, dsn: Dsn) -> None:
         self.dsn = dsn
         self._connection: Connection | None = None
+        self._answered_at = -math.inf
         self._busy = asyncio.Lock()
 
     async def run(
@@ -145,6 +157,13 @@ class Link:
     ) -> list[tuple[Any, ...]]:
         """The same as plain tuples, for the statements that bring many rows."""
         return await self._within(lambda connection: _fetch_tuples(connection, statement, params), timeout)
+
+    async def together(self, asked: Sequence[Ask], *, timeout: float) -> list[list[DictRow]]:
+        """The rows of each of several statements, in one trip. The first that fails is the error.
+
+        RefusedError when that is one that said no; the connection is dropped then.
+        """
+        return await self._within(lambda connection: together(connection, connection.names, asked), timeout)
 
     async def copy(self, statement: bytes, blocks: Iterable[bytes], *, timeout: float) -> None:
         """COPY … FROM STDIN."""
@@ -197,7 +216,7 @@ class Link:
             connection = await self._connected()
             connection.answer_by = time.monotonic() + timeout
             try:
-                return await work(connection)
+                answer = await work(connection)
             except NoAnswerError as error:
                 self.drop()
                 message = f"the database did not answer within {timeout:g} s"
@@ -210,6 +229,8 @@ class Link:
             except BaseException:
                 self.drop()
                 raise
+            self._answered_at = time.monotonic()
+            return answer
 
     async def _connected(self) -> Connection:
         if self._connection is not None and not self._connection.closed:
@@ -223,6 +244,7 @@ class Link:
                     row_factory=dict_row,
                     prepare_threshold=threshold,
                 )
+                self._connection.names = {} if self.dsn.prepared_statements else None
         except psycopg.Error as error:
             raise Unavailable(Code.DB_UNAVAILABLE, f"no database: {str(error).splitlines()[0]}") from error
         except TimeoutError as error:
@@ -240,6 +262,11 @@ class Link:
             and not connection.closed
             and connection.info.transaction_status is TransactionStatus.IDLE
         )
+
+    @property
+    def answered_lately(self) -> bool:
+        """Whether there is little doubt that somebody is there."""
+        return self._connection is not None and time.monotonic() - self._answered_at < _LATELY
 
     def drop(self) -> None:
         """Cut the wire without asking the server: it may be stopped, and we must not wait for it."""

@@ -1,5 +1,6 @@
 -- Write how an attempt ended, with its event. Zero rows: the lease is no longer ours, so nothing may be kept.
 -- The token stays on the row: after a lost answer to COMMIT it tells whether this settle took place.
+-- With or_fail, zero rows are an error (a division by zero): a COMMIT that is already on its way keeps nothing then.
 -- What would be queued again is CANCELLED instead when that was asked for, and a dead letter when no attempt
 -- is left.
 WITH clock AS MATERIALIZED (
@@ -56,3 +57,5 @@ noted AS (
   WHERE settled.status <> 'SUCCEEDED'
 )
 SELECT status, attempts FROM settled
+UNION ALL
+SELECT NULL, 1 / count(*)::integer FROM settled HAVING %(or_fail)s::boolean AND count(*) = 0
