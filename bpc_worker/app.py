@@ -260,8 +260,11 @@ def _equipment(
     def settle(claim: Claim, outcome: Settleable) -> Settlement:
         return settlement(claim, outcome, backoff=curve, dice=ids.dice())
 
+    egress = poster(settings)
+
     async def close() -> None:
         pool.close()
+        await egress.close()
         await children.close()
 
     equipment = Equipment(
@@ -277,7 +280,7 @@ def _equipment(
         policy=policy(settings),
         keyring=keyring(settings),
         breakers=Breakers(breaker_rules(settings), clock=time.monotonic, on_state=metrics.breaker),
-        egress=poster(settings),
+        egress=egress,
         turnstiles=Turnstiles(settings.webhook.endpoint_concurrency, clock=time.monotonic),
         settlement=settle,
         metrics=metrics,

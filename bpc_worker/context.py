@@ -1,6 +1,6 @@
 """What a running handler holds in its hands: handler_api.Context, made of real parts."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
@@ -56,7 +56,9 @@ class Children(Protocol):
 
 
 class Egress(Protocol):
-    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer: ...
+    async def post(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: Hashable = None
+    ) -> Answer: ...
 
 
 class HandlerMetrics(Protocol):
@@ -179,9 +181,12 @@ class HandlerContext:
         with self._span.child_call(task.name):
             return await self._equipment.children.run(task, request)
 
-    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: str | None = None
+    ) -> Answer:
         self._holding.check()
-        return await self._equipment.egress.post(url, headers=headers, body=body)
+        owner = None if kept_for is None else (self._holding.claim.tenant_id, kept_for)
+        return await self._equipment.egress.post(url, headers=headers, body=body, kept_for=owner)
 
     def breaker(self, target: str, *, code: str, key: str = "") -> AbstractContextManager[None]:
         return self._equipment.breakers.guard(target, code=code, key=key)

@@ -207,8 +207,13 @@ class Context(Protocol):
     async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
         """Run a child task; the child is killed when this job ends first."""
 
-    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: str | None = None
+    ) -> Answer:
         """Send this to a receiver outside; whatever it answered is an Answer. Needs a lease that is proven.
+
+        `kept_for`, say the id of an endpoint: its next request may go over the same connection, which nobody
+        else uses; where the receiver has just closed it, he may get the request twice.
 
         WEBHOOK_BLOCKED, permanent, when the address is not one that may be called (nothing was sent then), or
         the receiver answers with a redirect: that is another address, and nobody goes there.

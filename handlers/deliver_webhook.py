@@ -117,7 +117,7 @@ async def _attempt(delivery: Delivery, headers: dict[str, str], ctx: Context) ->
     try:
         async with ctx.place(endpoint):
             with ctx.breaker(host, key=endpoint, code=Code.WEBHOOK_FAILED):
-                answer = await ctx.post(delivery.url, headers=headers, body=delivery.body)
+                answer = await ctx.post(delivery.url, headers=headers, body=delivery.body, kept_for=endpoint)
                 _judge(answer, host, delivery.now)
     except (Permanent, Retryable) as error:
         return Attempt(answer, error)

@@ -1,6 +1,6 @@
 """The other end of a webhook that is not there: it answers as the test says, and keeps what was sent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from bpc_worker.handler_api import Answer
@@ -20,7 +20,10 @@ class Receiver:
     answers: Callable[[Posted], Answer] = lambda _: Answer(200)
     posted: list[Posted] = field(default_factory=list)
 
-    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: Hashable = None
+    ) -> Answer:
+        del kept_for  # there is no connection
         posted = Posted(url, dict(headers), body)
         self.posted.append(posted)
         return self.answers(posted)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from bpc_worker.adapters.egress.answers import MOST_BODY
 from bpc_worker.adapters.egress.lookups import Lookups
-from bpc_worker.adapters.egress.poster import MOST_BODY, Poster
+from bpc_worker.adapters.egress.poster import Poster
 from bpc_worker.adapters.egress.sockets import GuardedSocket
 from bpc_worker.adapters.egress.targets import EgressRules
 from bpc_worker.handler_api import Answer, Retryable

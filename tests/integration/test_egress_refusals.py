@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bpc_worker.adapters.egress.lines import _Known
 from bpc_worker.adapters.egress.lookups import Lookups
-from bpc_worker.adapters.egress.poster import Poster, _Known
+from bpc_worker.adapters.egress.poster import Poster
 from bpc_worker.adapters.egress.targets import EgressRules
 from bpc_worker.core.public_address import Address
 from bpc_worker.handler_api import Answer, JobError, Permanent

@@ -1,27 +1,23 @@
 """One POST to somebody else's server: one deadline over all of it, and limits on what comes back."""
 
 import asyncio
-import socket
 import ssl
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bpc_worker import __version__
+from bpc_worker.adapters.egress.answers import ends_well, read_answer
+from bpc_worker.adapters.egress.lines import Line, Lines
 from bpc_worker.adapters.egress.lookups import Lookups
-from bpc_worker.adapters.egress.sockets import Sockets, TooMuchError, only
+from bpc_worker.adapters.egress.sockets import TooMuchError
 from bpc_worker.adapters.egress.targets import EgressRules, Target, blocked, target_of
 from bpc_worker.core.public_address import Address
 from bpc_worker.handler_api import Answer, Code, Retryable
 
 DEADLINE_SECONDS = 30.0
-MOST_BODY = 64 * 1024
-_MOST_HEADERS = 100
-_LONGEST_LINE = 8 * 1024
-_MOST_HEAD = 16 * 1024  # of the headers that are kept, all together
-_MOST_BYTES = 1024 * 1024  # of all that comes in: handshake, heads, and a body as it is wrapped
 _MOST_PLACES = 8  # addresses that are tried; all of them are checked
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -32,8 +28,15 @@ _OURS = {
 }
 
 
+class _Request(NamedTuple):
+    target: Target
+    headers: Mapping[str, str]
+    body: bytes
+    owner: Hashable  # of the connection; None: nobody, it is not kept
+
+
 class Poster:
-    """Used from the handlers' loop alone. Nothing is shared between two requests but the trusted CAs."""
+    """Used from the handlers' loop alone. Two owners share nothing but the trusted CAs."""
 
     def __init__(
         self,
@@ -41,24 +44,47 @@ class Poster:
         *,
         ca_file: str | None = None,
         lookups: Lookups | None = None,
+        lines: Lines | None = None,
         deadline: float = DEADLINE_SECONDS,
     ) -> None:
         self._rules = rules
         self._ca_file = ca_file
         self._lookups = lookups or Lookups()
+        self._lines = lines or Lines()
         self._deadline = deadline
 
-    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: Hashable = None
+    ) -> Answer:
+        """`kept_for`: who may use the connection again, for the same origin, if it ends well."""
         target = target_of(url, self._rules)
+        owner = None if kept_for is None else (kept_for, target.url.origin())
         try:
             async with asyncio.timeout(self._deadline):
-                places = await self._places(target)
-                return await self._ask(target, places, headers, body)
+                return await self._ask(_Request(target, {**_OURS, **headers}, body, owner))
         except TimeoutError as error:
             message = f"{target.host}: no whole answer within {self._deadline:g} s"
             raise Retryable(Code.WEBHOOK_TIMEOUT, message) from error
         except (aiohttp.ClientError, OSError) as error:
             raise Retryable(Code.WEBHOOK_FAILED, f"{target.host}: {_words(error)}") from error
+
+    async def close(self) -> None:
+        await self._lines.close()
+
+    async def _ask(self, request: _Request) -> Answer:
+        """Over a connection that rests, or over a new one; also when the receiver has just closed the former.
+
+        He has not answered then, and knows a request that comes twice by its id.
+        """
+        line = None if request.owner is None else self._lines.take(request.owner)
+        if line is not None:
+            try:
+                return await self._over(line, request)
+            except (aiohttp.ClientError, OSError):
+                if line.has_answered:
+                    raise
+        places = await self._places(request.target)
+        return await self._over(Line(places, self._trust, now=self._lines.now), request)
 
     async def _places(self, target: Target) -> tuple[Address, ...]:
         """Where to connect to: all that the name stands for at this moment, each of them checked."""
@@ -69,44 +95,30 @@ class Poster:
         self._rules.check(target.host, found)
         return found[:_MOST_PLACES]
 
-    async def _ask(
-        self, target: Target, places: tuple[Address, ...], headers: Mapping[str, str], body: bytes
-    ) -> Answer:
-        sockets = Sockets(only(places, blocked), most_bytes=_MOST_BYTES)
-        connector = aiohttp.TCPConnector(
-            resolver=_Known(places),
-            socket_factory=sockets.make,
-            ssl=self._trust,
-            use_dns_cache=False,
-            force_close=True,
-        )
-        session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            trust_env=False,
-            auto_decompress=False,
-            max_headers=_MOST_HEADERS,
-            max_line_size=_LONGEST_LINE,
-            max_field_size=_LONGEST_LINE,
-        )
+    async def _over(self, line: Line, request: _Request) -> Answer:
+        keep = False
         try:
-            async with session:
-                given = {**_OURS, **headers}
-                async with session.post(
-                    target.url, data=body, headers=given, allow_redirects=False
-                ) as response:
-                    if response.status in _REDIRECTS:
-                        raise blocked(
-                            f"{target.host} answers {response.status}, and redirects are not followed"
-                        )
-                    return await _kept(response)
+            async with line.session.post(
+                request.target.url, data=request.body, headers=request.headers, allow_redirects=False
+            ) as response:
+                if response.status in _REDIRECTS:
+                    raise blocked(
+                        f"{request.target.host} answers {response.status}, and redirects are not followed"
+                    )
+                answer = await read_answer(response)
+                keep = request.owner is not None and ends_well(response, answer)
+                if not keep:
+                    response.close()
+                return answer
         except aiohttp.ClientError as error:
-            if sockets.overrun:
+            if line.has_overrun:
                 raise TooMuchError from error
             raise
         finally:
-            sockets.break_off()
+            if keep:
+                self._lines.keep(request.owner, line)
+            else:
+                await line.close()
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:
@@ -114,63 +126,6 @@ class Poster:
         if self._ca_file is not None:
             trust.load_verify_locations(cafile=self._ca_file)
         return trust
-
-
-class _Known(AbstractResolver):
-    """Answers with what was checked, whatever the name."""
-
-    def __init__(self, places: tuple[Address, ...]) -> None:
-        self._places = places
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        del family
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(place),
-                port=port,
-                family=socket.AF_INET if place.version == 4 else socket.AF_INET6,  # noqa: PLR2004
-                proto=socket.IPPROTO_TCP,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for place in self._places
-        ]
-
-    async def close(self) -> None:
-        """There is nothing to close."""
-
-
-async def _kept(response: aiohttp.ClientResponse) -> Answer:
-    """The first 64 KiB of the body; the rest is not read, the connection is dropped."""
-    body = bytearray()
-    while len(body) <= MOST_BODY:
-        piece = await response.content.read(MOST_BODY + 1 - len(body))
-        if not piece:
-            break
-        body += piece
-    response.close()
-    return Answer(
-        status=response.status,
-        headers=tuple(_fitting(response.raw_headers)),
-        body=bytes(body[:MOST_BODY]),
-        truncated=len(body) > MOST_BODY,
-    )
-
-
-def _fitting(raw: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
-    """In their order, as long as there is room."""
-    room = _MOST_HEAD
-    for name, value in raw:
-        room -= len(name) + len(value)
-        if room < 0:
-            return
-        yield _text(name), _text(value)
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace").replace("\x00", "\ufffd")
 
 
 def _words(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""The socket of one request: it goes to the addresses that were checked, and takes in so much and no more."""
+"""The sockets of a connection: they go to addresses that were checked, and take in so much and no more."""
 
 import socket
 from collections.abc import Callable
@@ -38,6 +38,17 @@ class GuardedSocket(socket.socket):
         self._count(got)
         return got
 
+    @property
+    def is_silent(self) -> bool:
+        """Open at both ends, and nothing to read."""
+        try:
+            super().recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def _count(self, got: int) -> None:
         self.left -= got
         if self.left < 0:
@@ -45,20 +56,33 @@ class GuardedSocket(socket.socket):
 
 
 class Sockets:
-    """Makes the sockets of one request, and breaks what is left of them after it."""
+    """Makes the sockets of one connection, before it first rests, and breaks what is left of them at last."""
 
     def __init__(self, check: Callable[[str], None], *, most_bytes: int) -> None:
         self._check = check
         self._most_bytes = most_bytes
         self._made: list[GuardedSocket] = []
+        self._has_rested = False
 
     @property
     def overrun(self) -> bool:
         """Whether one of them had to stop reading."""
         return any(each.left < 0 for each in self._made)
 
+    @property
+    def received(self) -> int:
+        """Bytes since the last rest."""
+        return sum(self._most_bytes - each.left for each in self._made)
+
+    @property
+    def are_silent(self) -> bool:
+        """Whether the one connection is open, and nothing has come since it rests: no byte, and no end."""
+        return len(self._made) == 1 and not self.received and self._made[0].is_silent
+
     def make(self, info: tuple[Any, ...]) -> GuardedSocket:
         """As aiohttp asks for it, with an entry of getaddrinfo."""
+        if self._has_rested:
+            raise ConnectionResetError("the connection is gone, and another one needs another check")
         family, kind, protocol, _, place = info
         self._check(str(place[0]))
         made = GuardedSocket(family, kind, protocol)
@@ -66,6 +90,12 @@ class Sockets:
         made.left = self._most_bytes
         self._made.append(made)
         return made
+
+    def rest(self) -> None:
+        self._has_rested = True
+        self._made = [each for each in self._made if each.fileno() >= 0]
+        for each in self._made:
+            each.left = self._most_bytes
 
     def break_off(self) -> None:
         """A transport that has something left to write would wait for a receiver that does not read."""
