@@ -11,6 +11,7 @@ class Posted:
     url: str
     headers: Mapping[str, str]
     body: bytes
+    kept_for: Hashable = None  # the tenant, and what the handler said
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,6 @@ class Receiver:
     async def post(
         self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: Hashable = None
     ) -> Answer:
-        del kept_for  # there is no connection
-        posted = Posted(url, dict(headers), body)
+        posted = Posted(url, dict(headers), body, kept_for)
         self.posted.append(posted)
         return self.answers(posted)

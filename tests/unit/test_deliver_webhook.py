@@ -88,6 +88,7 @@ async def test_what_is_sent_is_the_stored_bytes_under_the_endpoints_secret() -> 
 
     [posted] = trial.receiver.posted
     assert (posted.url, posted.body) == ("https://example.com/hook", BODY)
+    assert posted.kept_for == (A_TENANT, str(ENDPOINT))
     assert posted.headers["webhook-timestamp"] == str(int(NOW.timestamp()))
     for keys in (KEYS, FORMER):
         given = {name: value for name, value in posted.headers.items() if name != "X-BPC-Signature"}

@@ -50,7 +50,7 @@ class Poster:
         self._rules = rules
         self._ca_file = ca_file
         self._lookups = lookups or Lookups()
-        self._lines = lines or Lines()
+        self._lines = Lines() if lines is None else lines
         self._deadline = deadline
 
     async def post(
