@@ -89,10 +89,21 @@ def receiver(
     try:
         yield made
     finally:
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(20)
+        asyncio.run_coroutine_threadsafe(_hang_up(runner), loop).result(20)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(20)
         loop.close()
+
+
+async def _hang_up(runner: web.AppRunner) -> None:
+    """On everybody, also on those who keep their connection and would be waited for."""
+    server = runner.server
+    for connection in () if server is None else server.connections:
+        if connection.transport is not None:
+            connection.transport.abort()
+    await runner.cleanup()
+    for _ in range(5):  # transports close their sockets in one of the next rounds
+        await asyncio.sleep(0)
 
 
 def reaching(port: int, authority: Authority) -> dict[str, str]:
