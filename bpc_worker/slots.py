@@ -6,23 +6,24 @@ from bpc_worker.ports import Caps
 
 _OUTSIDE_TO_OTHERS = 4  # a request under way is a socket and a little memory
 _LEAST_OUTSIDE = 32
+_AT_A_TIME = 5  # claims that fill all slots outside: one for each that is free costs more than the job
 
 
 class _Share:
     """The slots of some types, and how many of them are worth having at the moment."""
 
-    def __init__(self, types: Collection[str], most: Callable[[], int], *, several: bool) -> None:
+    def __init__(self, types: Collection[str], most: Callable[[], int], *, part: int) -> None:
         self.types = frozenset(types)
         self._most = most
-        self._several = several
+        self._part = part
         self.taken = 0
 
     @property
     def room(self) -> int:
-        """Where `several` are claimed at a time, none while they have half of what they can use."""
+        """Several are claimed at a time: none before one `part` of them, of so many, is free."""
         most = self._most()
         room = max(0, most - self.taken)
-        return room if not self._several or room >= max(1, most // 2) else 0
+        return room if room >= max(1, most // self._part) else 0
 
 
 class Slots:
@@ -43,10 +44,11 @@ class Slots:
     ) -> None:
         self.count = count
         self.taken = 0
-        most_outside = max(_LEAST_OUTSIDE, _OUTSIDE_TO_OTHERS * count)
-        children = _Share(in_children, lambda: min(worth_holding(), count - count // 4), several=True)
+        promised = max(_LEAST_OUTSIDE, _OUTSIDE_TO_OTHERS * count)
+        most_outside = promised + promised // _AT_A_TIME  # so that this many can hang before others wait
+        children = _Share(in_children, lambda: min(worth_holding(), count - count // 4), part=2)
         outside = frozenset(outside) - children.types
-        self._outside = _Share(outside, lambda: most_outside, several=False)
+        self._outside = _Share(outside, lambda: most_outside, part=_AT_A_TIME + 1)
         self._shares = [share for share in (children, self._outside) if share.types]
         self._of_type = {job_type: share for share in self._shares for job_type in share.types}
 

@@ -1,5 +1,7 @@
 """How many jobs a worker asks for when some of them work in children."""
 
+import pytest
+
 from bpc_worker.slots import Slots
 
 
@@ -66,42 +68,59 @@ def test_a_worker_without_such_types_has_no_cap() -> None:
     assert Slots(10, in_children=(), worth_holding=lambda: 4).caps == {}
 
 
+DELIVER = frozenset({"DELIVER"})
+
+
+def with_deliveries(count: int = 10) -> Slots:
+    return Slots(count, in_children={"COMPILE"}, worth_holding=lambda: 4, outside=DELIVER)
+
+
 def test_those_who_wait_for_servers_of_others_take_no_slot_from_anybody() -> None:
-    some = Slots(10, in_children={"COMPILE"}, worth_holding=lambda: 4, outside={"DELIVER"})
-    assert some.caps == {frozenset({"COMPILE"}): 4, frozenset({"DELIVER"}): 40}
+    some = with_deliveries()
+    assert some.caps == {frozenset({"COMPILE"}): 4, DELIVER: 48}
 
-    for _ in range(39):
+    for _ in range(40):
         some.take("DELIVER")
-    assert (some.taken, some.outside, some.free) == (39, 39, 10)
-    assert some.caps == {frozenset({"COMPILE"}): 4, frozenset({"DELIVER"}): 1}  # one by one, to the last
-
-    some.take("DELIVER")
     some.take("SIGN")
-    assert (some.taken, some.free, some.caps[frozenset({"DELIVER"})]) == (41, 9, 0)
 
-    assert [some.leave("DELIVER") for _ in range(3)] == [True, False, False]
-    assert (some.taken, some.outside, some.caps[frozenset({"DELIVER"})]) == (38, 37, 3)
+    assert (some.taken, some.outside, some.free) == (41, 40, 9)
+    assert some.caps[DELIVER] == 8  # when forty hang, there is still room for others
 
 
-def test_few_slots_have_many_beside_them() -> None:
-    some = Slots(1, in_children=(), worth_holding=lambda: 0, outside={"DELIVER"})
+def test_deliveries_are_claimed_several_at_a_time() -> None:
+    some = with_deliveries()
+    for _ in range(48):
+        some.take("DELIVER")
+    rooms = [(some.leave("DELIVER"), some.caps[DELIVER]) for _ in range(9)]
 
-    assert some.caps == {frozenset({"DELIVER"}): 32}
+    assert rooms == [(False, 0)] * 7 + [(True, 8), (False, 9)]
+
+
+@pytest.mark.parametrize(("count", "hang"), [(1, 32), (8, 32), (10, 40), (20, 80), (100, 400)])
+def test_four_for_each_slot_and_32_at_least_can_hang_before_others_wait(count: int, hang: int) -> None:
+    some = with_deliveries(count)
+    for _ in range(hang):
+        assert some.caps[DELIVER] > 0
+        some.take("DELIVER")
+
+    assert some.caps[DELIVER] > 0
 
 
 def test_room_that_came_during_a_claim_is_not_forgotten() -> None:
-    some = Slots(10, in_children={"COMPILE"}, worth_holding=lambda: 4, outside={"DELIVER"})
+    some = with_deliveries()
     for _ in range(38):
         some.take("DELIVER")
     before = some.caps
-    for _ in range(2):  # the claim brings as many as it may have
-        some.take("DELIVER")
+    brought = ["DELIVER"] * 10
+    for job_type in brought:  # as many as it may have
+        some.take(job_type)
 
-    assert not some.have_grown(before, ["DELIVER", "DELIVER"])  # full: whoever leaves rings
+    assert not some.have_grown(before, brought)  # full: whoever leaves rings
 
-    some.leave("DELIVER")
+    for _ in range(8):
+        some.leave("DELIVER")
     assert not some.leave("DELIVER")  # there was room already: no bell
 
-    assert some.have_grown(before, ["DELIVER", "SIGN", "DELIVER"])
-    assert not some.have_grown(before, ["DELIVER", "SIGN"])  # there were no more
-    assert not some.have_grown({frozenset({"DELIVER"}): 0}, [])
+    assert some.have_grown(before, [*brought, "SIGN"])
+    assert not some.have_grown(before, [*brought[1:], "SIGN"])  # there were no more
+    assert not some.have_grown({DELIVER: 0}, [])
