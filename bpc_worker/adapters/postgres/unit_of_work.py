@@ -12,12 +12,12 @@ from bpc_worker.adapters.postgres.session import Origin, Session, beginning
 from bpc_worker.adapters.postgres.trip import Ask, RefusedError
 from bpc_worker.adapters.sql_files import prepared, query
 from bpc_worker.handler_api import Row
-from bpc_worker.jobs.errors import Code, LeaseLost, RunAgain, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import Code, JobError, LeaseLost, RunAgain, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import Claim, NewJob, Status
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.lease import Holding
 
-_MOST_RUNS = 20
+_MOST_RERUNS = 20
 _READING, _WRITING = "REPEATABLE READ READ ONLY", "READ COMMITTED"
 
 
@@ -88,10 +88,15 @@ class Transactions:
                 return False
             return holding.provable
 
+        try:
+            return await self._run_once(holding, settlement, write)  # nearly always that is all
+        except JobError as error:
+            if not worth_another_run(error):
+                raise
         async for run in AsyncRetrying(
             retry=retry_if_exception(worth_another_run),
             wait=wait_random_exponential(multiplier=0.02, max=1.0),
-            stop=stop_after_attempt(_MOST_RUNS),
+            stop=stop_after_attempt(_MOST_RERUNS),
             reraise=True,
         ):
             with run:
