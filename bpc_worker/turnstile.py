@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from bpc_worker.jobs.errors import Code, Snooze
 
 _PATIENCE = 1.0  # seconds: longer than a quick call takes, shorter than anybody notices
+_LONGEST_WAIT = 1.5  # of those whose turn was to come within that
 _QUICK = 3.0
 _MOST_REMEMBERED = 1000
 _MOST_FOR_A_STRANGER = 3  # inside and waiting: a backlog for one that hangs must not fill the slots …
@@ -35,11 +36,11 @@ class Turnstiles:
         self._most = most
         self._clock = clock
         self._by_target: dict[str, _Turnstile] = {}
-        self._quick: dict[str, None] = {}  # whose last call was; the latest at the end
+        self._quick: dict[str, float] = {}  # whose last call was: what one takes; the latest at the end
 
     @asynccontextmanager
     async def place(self, target: str) -> AsyncIterator[None]:
-        """Waits its turn while the calls inside are quick; Snooze when they are not: a slot is worth more."""
+        """Waits if its turn comes soon; Snooze if it does not: a slot is worth more."""
         turnstile = self._by_target.setdefault(target, _Turnstile())
         turnstile.users += 1
         call: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -52,7 +53,7 @@ class Turnstiles:
             try:
                 yield
             finally:
-                self._remember(target, quick=self._clock() - began < _QUICK)
+                self._remember(target, took=self._clock() - began)
         finally:
             if turnstile.inside.pop(call, None) is None:
                 turnstile.waiting.remove(call)
@@ -70,19 +71,28 @@ class Turnstiles:
             call.set_result(None)
 
     async def _wait(self, turnstile: _Turnstile, target: str, call: "asyncio.Future[None]") -> None:
-        crowded = target not in self._quick and turnstile.users > _MOST_FOR_A_STRANGER
-        patience = _CURIOSITY if crowded else _PATIENCE
-        if turnstile.longest(self._clock()) <= patience:
-            await asyncio.wait({call}, timeout=patience)
+        waited = 0.0
+        while (patience := self._patience(turnstile, target, call)) > waited:
+            await asyncio.wait({call}, timeout=patience - waited)
             if call.done():
                 return
+            waited = patience
         message = f"{len(turnstile.inside)} deliveries to this endpoint are under way and take their time"
         # The longer it has taken, the longer nobody needs to look: a second, two, four …
         raise Snooze(max(_PATIENCE, turnstile.longest(self._clock())), Code.RATE_LIMITED, message)
 
-    def _remember(self, target: str, *, quick: bool) -> None:
-        self._quick.pop(target, None)
-        if quick:
-            self._quick[target] = None
+    def _patience(self, turnstile: _Turnstile, target: str, call: "asyncio.Future[None]") -> float:
+        """For how many seconds in all it is worth waiting, by what is known now."""
+        longest, usual = turnstile.longest(self._clock()), self._quick.get(target)
+        if usual is None:
+            patience = _CURIOSITY if turnstile.users > _MOST_FOR_A_STRANGER else _PATIENCE
+            return patience if longest <= patience else 0.0
+        turns = 1 + turnstile.waiting.index(call) // self._most
+        return _LONGEST_WAIT if max(longest, turns * usual) <= _PATIENCE else 0.0
+
+    def _remember(self, target: str, *, took: float) -> None:
+        before = self._quick.pop(target, took)
+        if took < _QUICK:
+            self._quick[target] = (3 * before + took) / 4  # a single one says little
             if len(self._quick) > _MOST_REMEMBERED:
                 del self._quick[next(iter(self._quick))]

@@ -95,6 +95,7 @@ async def test_a_stranger_has_one_call_until_it_was_quick_and_again_after_a_slow
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bpc_worker.turnstile._PATIENCE", 0.01)
+    monkeypatch.setattr("bpc_worker.turnstile._LONGEST_WAIT", 0.01)
     clock = Clock()
     turnstiles = Turnstiles(4, clock=clock)
 
@@ -173,3 +174,37 @@ async def test_whoever_is_cancelled_while_being_let_in_leaves_the_place_to_the_n
         await asyncio.wait(calls)
 
     assert (calls[0].cancelled(), calls[1].exception()) == (True, None)
+
+
+async def test_whoever_would_have_to_wait_for_long_is_sent_away_at_once() -> None:
+    clock, answer = Clock(), asyncio.Event()
+    turnstiles = Turnstiles(2, clock=clock)
+    async with turnstiles.place("a"):
+        clock.now += 0.5  # that is what a call takes here
+    calls = crowd(turnstiles, answer)
+    await asyncio.sleep(0)
+
+    # Two are inside, two are next, and two will be in a second.
+    assert [call.done() for call in calls] == [False] * 6 + [True] * 4
+    answer.set()
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+    assert [isinstance(end, Snooze) for end in ends] == [False] * 6 + [True] * 4
+
+
+async def test_a_crowd_that_got_its_answer_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bpc_worker.turnstile._CURIOSITY", 0.05)
+    turnstiles, first, rest = Turnstiles(2, clock=Clock()), asyncio.Event(), asyncio.Event()
+
+    async def call(answer: asyncio.Event) -> None:
+        async with turnstiles.place("a"):
+            await answer.wait()
+
+    calls = [asyncio.create_task(call(first))] + [asyncio.create_task(call(rest)) for _ in range(9)]
+    await asyncio.sleep(0)
+    first.set()
+    await calls[0]
+    done, _ = await asyncio.wait(calls[1:], timeout=0.1)  # longer than anybody is curious
+    assert not done
+    rest.set()
+
+    assert await asyncio.gather(*calls) == [None] * 10
