@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -72,6 +73,7 @@ __all__ = [
 
 _log = log.get("app")
 
+_SWITCH_SECONDS = 0.0005  # for no longer does a handler that computes keep the control loop waiting
 _COLLECT_EVERY = 20_000  # new objects; jobs leave no circles behind, so there is little to find
 
 
@@ -313,5 +315,6 @@ async def _schema_problem(settings: Settings, url: str) -> str | None:
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
     gc.freeze()  # modules and settings stay: no need to look through them again and again
     gc.set_threshold(_COLLECT_EVERY)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
         return loop.run(serve(settings, registry, url, plan))

@@ -30,6 +30,10 @@ class End(NamedTuple):
     may_board: bool = True
 
 
+def _may_board(end: End) -> bool:
+    return end.may_board and end.settlement.status is Status.SUCCEEDED
+
+
 def _never_while_it_is_away(state: RetryCallState) -> bool:
     """The outcome is known, so an outage or a locked row is waited for; other refusals only a few times."""
     error = state.outcome.exception() if state.outcome is not None else None
@@ -78,8 +82,7 @@ class Settler:
         if len(self._waiting) <= _MOST_WITH_A_CLAIM:
             waiting, self._waiting = self._waiting, []
             for end in waiting:
-                boards = end.may_board and end.settlement.status is Status.SUCCEEDED
-                (boarded if boards else self._waiting).append(end)
+                (boarded if _may_board(end) else self._waiting).append(end)
         self._no_claim.clear()
         try:
             yield boarded
@@ -114,10 +117,18 @@ class Settler:
 
     async def _is_left_over(self) -> bool:
         """Whoever ended left a slot: the next claim takes the end with it. Whether it has left any behind."""
-        await self._no_claim.wait()
-        for _ in range(_STEPS_OF_A_CLAIM):
-            await asyncio.sleep(0)
-        return bool(self._waiting)
+        while self._waiting:
+            await self._no_claim.wait()
+            for _ in range(_STEPS_OF_A_CLAIM):
+                await asyncio.sleep(0)
+            if self._no_claim.is_set() or not self._all_may_board:
+                return bool(self._waiting)
+        return False
+
+    @property
+    def _all_may_board(self) -> bool:
+        """Else some would wait for claim after claim."""
+        return len(self._waiting) <= _MOST_WITH_A_CLAIM and all(map(_may_board, self._waiting))
 
     async def _write_group(self, group: Sequence[End]) -> dict[LeaseToken, Status]:
         """What was written. Rows that are locked, lost or written by a call without an answer are missing."""

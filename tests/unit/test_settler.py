@@ -7,7 +7,7 @@ import pytest
 
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.errors import Code, JobError, Permanent, RunAgain, Unavailable
-from bpc_worker.jobs.model import Claim, Done, LeaseToken, Settleable, Status
+from bpc_worker.jobs.model import Claim, Done, LeaseToken, Released, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement, settlement
 from bpc_worker.settler import Settler
 from bpc_worker.testing import a_claim
@@ -54,6 +54,12 @@ class Told:
             while len(self.statuses) < len(claims):
                 await asyncio.sleep(0)
         return [self.statuses[claim.lease_token] for claim in claims]
+
+
+async def steps(count: int) -> None:
+    """Of the event loop."""
+    for _ in range(count):
+        await asyncio.sleep(0)
 
 
 @pytest.fixture
@@ -125,6 +131,54 @@ async def test_a_group_outlives_an_outage(rows: Rows, settler: Settler, seen: li
     assert rows.groups == [3] * 4
     assert seen[0] is away
     assert seen[-1] is None
+
+
+async def test_ends_travel_with_the_claims_that_follow_one_another(rows: Rows, settler: Settler) -> None:
+    told = Told()
+    claims: list[Claim] = []
+    with settler.boarding():
+        claims.append(add(settler, told, a_claim()))
+        await steps(5)
+    for _ in range(3):  # what ends while one is under way is for the next, however long it takes
+        with settler.boarding() as boarded:
+            await steps(2)
+            claims.append(add(settler, told, a_claim()))
+            await steps(20)
+        settler.arrived(boarded)
+    assert len(told.statuses) == 3
+    assert rows.groups == []
+
+    assert await told.all_of(claims) == [Status.SUCCEEDED] * 4  # and no claim came to take the last
+    assert rows.groups == [1]
+
+
+async def test_an_end_that_failed_a_claim_travels_with_no_other(rows: Rows, settler: Settler) -> None:
+    told = Told()
+    with settler.boarding():
+        claim = add(settler, told, a_claim())
+    with settler.boarding() as boarded:
+        pass
+    settler.missed(boarded)
+
+    with settler.boarding() as again:
+        assert again == []
+    assert await told.all_of([claim]) == [Status.SUCCEEDED]
+    assert rows.groups == [1]
+
+
+async def test_what_cannot_travel_waits_for_one_claim_and_not_for_all(rows: Rows, settler: Settler) -> None:
+    told = Told()
+    claim = a_claim()
+    with settler.boarding():
+        settler.add(claim, Released(), lambda status: told.statuses.update({claim.lease_token: status}))
+        await steps(5)
+    for _ in range(3):
+        with settler.boarding() as boarded:
+            assert boarded == []
+            await steps(5)
+
+    assert told.statuses == {claim.lease_token: Status.QUEUED}
+    assert rows.groups == [1]
 
 
 async def test_a_bug_of_ours_lets_go_of_its_jobs_and_stops_nothing(rows: Rows, settler: Settler) -> None:

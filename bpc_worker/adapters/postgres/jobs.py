@@ -61,18 +61,25 @@ class PostgresJobs:
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         params = enqueue_params(self._settings, tenant_id, job, parent) | {"now": self.now}
-        async for attempt in _again():
-            with attempt:
-                if parent is None and not await self._is_known(params):  # follow-ups are always taken
-                    await self._capacity.check(tenant_id, 1)
-                done = enqueued(await self._run(self._enqueues, "enqueue", params))
-                self._capacity.added(tenant_id, int(done.added))
-                return done
-        raise AssertionError("unreachable: tenacity returns or raises")
+        try:
+            return await self._enqueue(tenant_id, params, parent)
+        except Retryable:  # seldom enough: whoever tries again from the start pays for it every time
+            return await _again()(self._enqueue, tenant_id, params, parent)
+
+    async def _enqueue(
+        self, tenant_id: TenantId, params: Mapping[str, object], parent: JobId | None
+    ) -> Enqueued:
+        if parent is None and self._settings.max_queued and not await self._is_known(params):
+            await self._capacity.check(tenant_id, 1)  # follow-ups are always taken
+        statement, limit = prepared("jobs/enqueue"), self._settings.call_timeout
+        rows = await self._enqueues.tuples(statement, params, timeout=limit)
+        done = enqueued([dict(zip(("job_id", "added", "same"), row, strict=True)) for row in rows])
+        self._capacity.added(tenant_id, int(done.added))
+        return done
 
     async def _is_known(self, params: Mapping[str, object]) -> bool:
         """A key that is there already adds nothing, however full the queue is."""
-        if not self._settings.max_queued or params["idempotency_key"] is None:
+        if params["idempotency_key"] is None:
             return False
         return bool(await self._run(self._enqueues, "find_key", params))
 

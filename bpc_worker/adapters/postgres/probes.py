@@ -50,6 +50,7 @@ class Places:
             "priorities": array(place.priority for place in self.all),
             "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(self.all))),
         }
+        self.from_the_beginning = array(_BEGINNING for _ in self.all)
         self._pots: Pots | None = None
 
     def pots(self, caps: Iterable[frozenset[str]]) -> "Pots":
@@ -68,6 +69,7 @@ class Asked:
         self.turn = turn
         self.complete = complete  # no place was left out because of a cap
         self._names = places.names
+        self.from_the_beginning = places.from_the_beginning
         self._pots = places.pots(caps)
         self._most = [*caps.values()]
 
@@ -134,8 +136,10 @@ class Probes:
 
     def params(self, asked: Asked, *, limit: int) -> dict[str, object]:
         """For claim.sql."""
-        since = ",".join([f'"{self.since(place)}"' for place in asked.places])
-        return asked.params(limit) | {"since": f"{{{since}}}", "ring_after": self._ring_at}
+        since = asked.from_the_beginning
+        if self._since:
+            since = array(self.since(place) for place in asked.places)
+        return asked.params(limit) | {"since": since, "ring_after": self._ring_at}
 
     def params_of_only(self, asked: Asked, *, limit: int) -> dict[str, object]:
         """For claim_at_place.sql."""
