@@ -1,6 +1,6 @@
 """Random histories of a queue: every step is taken by all stores and by the model, and all must agree."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -15,6 +15,7 @@ from bpc_worker.jobs.model import Settleable, TenantId
 from bpc_worker.ports import Heartbeat, Pause, PauseKind
 from bpc_worker.testing import NOON
 from tests.support.history_words import (
+    DONE,
     LEASE_SECONDS,
     SETTINGS,
     TENANTS,
@@ -88,19 +89,32 @@ class Histories(RuleBasedStateMachine):
         except Conflict:
             return Code.IDEMPOTENCY_CONFLICT
 
-    @rule(limit=st.integers(1, 4), idle=st.booleans(), cap=st.sampled_from([None, None, 0, 1, 2]))
-    def claim(self, limit: int, idle: bool, cap: int | None = None) -> None:  # noqa: FBT001 - drawn by name
+    @rule(
+        limit=st.integers(1, 4),
+        idle=st.booleans(),
+        cap=st.sampled_from([None, None, 0, 1, 2]),
+        ending=st.lists(numbers, max_size=3),
+    )
+    def claim(self, limit: int, idle: bool, cap: int | None = None, ending: Sequence[int] = ()) -> None:  # noqa: FBT001 - drawn by name
+        """It takes some successes along."""
         self.agree(self.model.suspect_waiting(), lambda taken: taken.side.store.suspect_waiting())
+        chosen = self._chosen(ending) if self.claims else []
+        ends = {number: settled(self.taken[0].claims[number], DONE) for number in chosen}
+        written = [
+            self.model.settle(number, self.claims[number].job, end, repeated=False)
+            for number, end in ends.items()
+        ]
         expected = self.model.claim(limit, idle=idle, cap=cap)
         caps = {} if cap is None else {frozenset(SETTINGS.types[:1]): cap}
         self.claims += expected.claims
 
         async def claim(taken: Taken) -> object:
-            look = await taken.side.store.claim(limit=limit, idle=idle, caps=caps)
+            ended = [(taken.claims[number], settled(taken.claims[number], DONE)) for number in chosen]
+            look = await taken.side.store.claim(limit=limit, idle=idle, caps=caps, ends=ended)
             taken.claims += look.claims
-            return found_in(taken, look)
+            return look.ended, found_in(taken, look)
 
-        self.agree(expected, claim)
+        self.agree((None not in written, expected), claim)
 
     @rule(some=st.lists(outcomes, min_size=1, max_size=4))
     def claim_and_settle(self, some: list[Settleable]) -> None:
@@ -239,6 +253,6 @@ class Histories(RuleBasedStateMachine):
             found = [row_of_store(row, tokens) for row in taken.side.rows()]
             assert found == expected, f"{type(taken.side).__name__}: {difference(found, expected)}"
 
-    def _chosen(self, some: list[int]) -> list[int]:
+    def _chosen(self, some: Iterable[int]) -> list[int]:
         """Each claim once."""
         return list(dict.fromkeys(number % len(self.claims) for number in some))

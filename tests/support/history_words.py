@@ -51,9 +51,10 @@ wishes = st.builds(
     max_attempts=st.sampled_from([5, 3, 1]),
     key=st.sampled_from([None, None, "k", "l"]),
 )
+DONE = Done('{"ok": true}')
 outcomes: st.SearchStrategy[Settleable] = st.sampled_from(
     [
-        Done('{"ok": true}'),
+        DONE,
         Retry(an_error()),
         Failed(an_error("NOT_FOUND")),
         Snoozed(an_error("RATE_LIMITED"), 5),
