@@ -49,8 +49,7 @@ DRAW = ChildTask(name="handlers.generate_qr:DRAW", request=Request, response=Res
 
 async def handle(payload: GenerateQr, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "passport_version_id": payload.passport_version_id}
-    async with ctx.reading() as reading:
-        version = one(await reading.query("passports/read_version", params), Version, "passport version")
+    version = one(await ctx.read("passports/read_version", params), Version, "passport version")
     if version.status == "COMPILING":
         raise Permanent(Code.VALIDATION_ERROR, "the passport version is not signed yet")
     text = qr_text(

@@ -66,8 +66,7 @@ async def handle(payload: IngestDocument, ctx: Context) -> None:
         "mime_type": payload.mime_type,
         "number_format": payload.number_format,
     }
-    async with ctx.reading() as reading:
-        known = maybe(await reading.query("documents/known", params), Known)
+    known = maybe(await ctx.read("documents/known", params), Known)
     if known is not None and known.status == "REJECTED":
         await _refuse(payload, known, ctx)
     await ctx.complete(

@@ -84,8 +84,7 @@ PARSE = ChildTask(name="handlers.parse_facts:PARSE", request=Request, response=R
 
 async def handle(payload: ParseFacts, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "document_version_id": payload.document_version_id}
-    async with ctx.reading() as reading:
-        document = one(await reading.query("documents/read", params), Document, "document version")
+    document = one(await ctx.read("documents/read", params), Document, "document version")
     if document.status == "VALIDATED":
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
     elif document.status == "REJECTED":

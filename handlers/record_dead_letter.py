@@ -26,8 +26,7 @@ class Death(msgspec.Struct, frozen=True):
 
 async def handle(payload: RecordDeadLetter, ctx: Context) -> None:
     wanted = {"tenant_id": ctx.job.tenant_id, "job_id": payload.job_id}
-    async with ctx.reading() as reading:
-        deaths = all_of(await reading.query("jobs/deaths", wanted), Death)
+    deaths = all_of(await ctx.read("jobs/deaths", wanted), Death)
     if not deaths:
         raise Permanent(Code.NOT_FOUND, "there is no such job")
     if deaths[0].died_at is None:

@@ -60,8 +60,7 @@ RUN = ChildTask(name="handlers.run_rule_tests:RUN", request=Request, response=Re
 
 async def handle(payload: RunRuleTests, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "rule_package_version_id": payload.rule_package_version_id}
-    async with ctx.reading() as reading:
-        rules = one(await reading.query("rules/read", params), Rules, "version of a rule package")
+    rules = one(await ctx.read("rules/read", params), Rules, "version of a rule package")
     report = await ctx.child(RUN, Request(rules.dsl, payload.seed))
 
     async def write(tx: Tx) -> None:
