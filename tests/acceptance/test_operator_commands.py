@@ -172,6 +172,11 @@ def test_prune_removes_what_the_settings_say_and_tells_how_much(db: Database) ->
     assert {str(row["job_id"]) for row in db.run("SELECT job_id FROM job_events")} == left
 
 
+def hear_control_c() -> None:
+    """Also where whoever started the tests had it ignored, as a shell does in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_tail_follows_until_it_is_stopped(db: Database) -> None:
     [old, new] = letters(db, 2)
     operate(db, "jobs", "retry", old)
@@ -180,13 +185,17 @@ def test_tail_follows_until_it_is_stopped(db: Database) -> None:
         env=environment(db.url_as("bpc_reader")),
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_control_c,  # noqa: PLW1509 - no thread of ours is at work here
     ) as following:
         assert following.stdout is not None
         assert json.loads(following.stdout.readline())["job_id"] == old
         operate(db, "jobs", "retry", new)
         event = json.loads(following.stdout.readline())
         following.send_signal(signal.SIGINT)
-        assert following.wait(10) == 0
+        try:
+            assert following.wait(10) == 0
+        finally:
+            following.kill()  # else one that does not hear would be waited for without end
 
     assert (event["job_id"], event["type"], event["data"]["by"]) == (
         new,
@@ -219,6 +228,7 @@ def test_top_draws_on_a_terminal_and_ends_with_control_c(db: Database) -> None:
     with subprocess.Popen(
         [*COMMAND, "top", "--every", "0.1"], stdin=its, stdout=its, stderr=its,
         env=environment(db.url_as("bpc_reader"), TERM="xterm", COLUMNS=120),
+        preexec_fn=hear_control_c,  # noqa: PLW1509 - nor here
     ) as running:  # fmt: skip
         os.close(its)
         seen = b""

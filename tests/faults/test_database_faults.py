@@ -336,7 +336,8 @@ def test_a_claim_that_takes_place_after_it_was_given_up_is_undone(db: Database) 
     """A session stands still with our claim in its buffer, and carries it out when nobody waits for it."""
     with worker(db.url, **SHORT, BPC_WORKER_CONCURRENCY=1) as running:
         running.wait_ready()
-        with stopped(sessions(db, "regular AS MATERIALIZED")):
+        until(lambda: running.metric("bpc_looks_total") > 1, within=10)  # the first is over
+        with stopped(sessions(db, "-- Take up to")):
             until(lambda: running.said("look_failed"), within=20)
             busy_with = db.enqueue("TEST_SLEEP", '{"seconds": 1.5}')
             until(lambda: db.job(busy_with)["status"] == "RUNNING", within=20)
