@@ -192,9 +192,8 @@ class Runner:
         for claim in look.claims:
             self._parts.slots.take(claim.type)
         self._coming += len(look.claims)
-        types = [
-            claim.type for claim in look.claims if not claim.suspect
-        ]  # beside a suspect nothing is claimed
+        # Beside a suspect nothing is claimed, whatever room there is.
+        types = [claim.type for claim in look.claims if not claim.suspect]
         if not look.more and self._parts.slots.have_grown(room, types):
             look = replace(look, more=True)
         await self._parts.throttle.looked(look.claims)

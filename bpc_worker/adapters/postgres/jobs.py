@@ -63,7 +63,7 @@ class PostgresJobs:
         params = enqueue_params(self._settings, tenant_id, job, parent) | {"now": self.now}
         try:
             return await self._enqueue(tenant_id, params, parent)
-        except Retryable:  # seldom enough: whoever tries again from the start pays for it every time
+        except Retryable:  # only now: what goes well at once, as nearly all does, pays for no further tries
             return await _again()(self._enqueue, tenant_id, params, parent)
 
     async def _enqueue(

@@ -79,9 +79,8 @@ def _dump(adapting: abc.Transformer, ask: Ask) -> _Values:
 def _send(pgconn: PGconn, names: Names | None, new: Names, ask: Ask, given: _Values) -> bool:
     """Whether the server prepares it first, which has an answer of its own."""
     text, form = ask.statement.text, (ask.statement.text, given.types)
-    if (
-        names is None or not given.values or len(names) >= _MOST_NAMES
-    ):  # BEGIN has no plan that is worth keeping
+    # BEGIN has no plan that is worth keeping.
+    if names is None or not given.values or len(names) >= _MOST_NAMES:
         pgconn.send_query_params(text, *given)
         return False
     name = names.get(form) or new.get(form)
