@@ -11,7 +11,6 @@ from bpc_worker.ports import Caps
 
 Turn = Literal["ring", "oldest"]
 
-_BEGINNING = "-infinity"
 _NOBODY = UUID(int=0)
 _RING_EVERY = 4
 _OLDEST_EVERY = 8
@@ -26,6 +25,16 @@ class Place(NamedTuple):
     queue: str
     type: str
     priority: int
+
+
+class Row(NamedTuple):
+    """Where a job stands at its place."""
+
+    scheduled_at: datetime | str
+    job_id: UUID
+
+
+_BEGINNING = Row("-infinity", _NOBODY)
 
 
 class Pots:
@@ -50,7 +59,7 @@ class Places:
             "priorities": array(place.priority for place in self.all),
             "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(self.all))),
         }
-        self.from_the_beginning = array(_BEGINNING for _ in self.all)
+        self.from_the_beginning = _since(_BEGINNING for _ in self.all)
         self._pots: Pots | None = None
 
     def pots(self, caps: Iterable[frozenset[str]]) -> "Pots":
@@ -108,7 +117,7 @@ class Probes:
             for job_type in types
         )
         self._worthwhile = self._due = self._all
-        self._since: dict[Place, datetime] = {}
+        self._since: dict[Place, Row] = {}
         self._claims = 0
         self._ring_at = _NOBODY
 
@@ -138,20 +147,22 @@ class Probes:
         """For claim.sql."""
         since = asked.from_the_beginning
         if self._since:
-            since = array(self.since(place) for place in asked.places)
-        return asked.params(limit) | {"since": since, "ring_after": self._ring_at}
+            since = _since(self.since(place) for place in asked.places)
+        return asked.params(limit) | since | {"ring_after": self._ring_at}
 
     def params_of_only(self, asked: Asked, *, limit: int) -> dict[str, object]:
         """For claim_at_place.sql."""
         place = asked.places[0]
+        since, since_id = self.since(place)
         return place._asdict() | {
             "limit": asked.most_of_only(limit),
-            "since": self.since(place),
+            "since": since,
+            "since_id": since_id,
             "ring_after": self._ring_at,
             "hops": _RING_PROBES,
         }
 
-    def since(self, place: Place) -> datetime | str:
+    def since(self, place: Place) -> Row:
         return self._since.get(place, _BEGINNING)
 
     def learn(
@@ -189,11 +200,16 @@ class Probes:
         self._ring_at = tenant_id
 
 
-def _heads(claims: Iterable[Claim]) -> dict[Place, datetime]:
+def _since(rows: Iterable[Row]) -> dict[str, object]:
+    rows = tuple(rows)
+    return {"since": array(row.scheduled_at for row in rows), "since_ids": array(row.job_id for row in rows)}
+
+
+def _heads(claims: Iterable[Claim]) -> dict[Place, Row]:
     """The oldest job claimed at each place: what was due there before it is gone."""
-    heads: dict[Place, datetime] = {}
+    heads: dict[Place, Row] = {}
     for claim in claims:
-        place = Place(claim.queue, claim.type, claim.priority)
-        if place not in heads or claim.scheduled_at < heads[place]:
-            heads[place] = claim.scheduled_at
+        place, row = Place(claim.queue, claim.type, claim.priority), Row(claim.scheduled_at, claim.job_id)
+        if place not in heads or row < heads[place]:
+            heads[place] = row
     return heads

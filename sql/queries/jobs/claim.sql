@@ -2,7 +2,7 @@
 -- every later write about this claim must name; it is derived from a nonce of this call, so that a call
 -- whose answer was lost can be undone (forget_claim.sql). The CTEs are materialised so that each runs once.
 --
--- A probe is one (queue, type, priority) of this worker, with a time before which there is nothing to find. What
+-- A probe is one (queue, type, priority) of this worker, with the first row of the index that is worth a look. What
 -- is paused is left out. A scan says which index it means by `priority >= 0` or `<= 3` (migration 0007). Probes
 -- read without locking, and a little more than is wanted; then the rows are locked in their order, and what
 -- somebody else holds is passed over.
@@ -21,10 +21,10 @@ paused AS MATERIALIZED (
   WHERE expires_at IS NULL OR expires_at > (SELECT now FROM clock)
 ),
 probe AS MATERIALIZED (
-  SELECT place, queue, type, priority, since, pot, coalesce((%(pots)s::integer[])[pot], %(window)s::integer) AS most
+  SELECT place, queue, type, priority, since, since_id, pot, coalesce((%(pots)s::integer[])[pot], %(window)s::integer) AS most
   FROM unnest(%(queues)s::text[], %(types)s::text[], %(priorities)s::smallint[], %(since)s::timestamptz[],
-              %(pot)s::integer[])
-       WITH ORDINALITY AS asked (queue, type, priority, since, pot, place)
+              %(since_ids)s::uuid[], %(pot)s::integer[])
+       WITH ORDINALITY AS asked (queue, type, priority, since, since_id, pot, place)
   WHERE NOT EXISTS (SELECT FROM paused WHERE (kind = 'queue' AND name = queue) OR (kind = 'type' AND name = type))
 ),
 -- if suspects
@@ -49,7 +49,7 @@ candidate AS MATERIALIZED (  -- level by level, and no further than needed
       SELECT job_id, scheduled_at FROM jobs
       WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
         AND queue = probe.queue AND type = probe.type AND priority = level.priority
-        AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
+        AND (scheduled_at, job_id) >= (probe.since, probe.since_id) AND scheduled_at <= (SELECT now FROM clock)
         AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
       ORDER BY scheduled_at, job_id
       LIMIT probe.most
@@ -90,7 +90,7 @@ next_of_ring AS MATERIALIZED (  -- in the ring's order; to ask for it would mean
       SELECT job_id, scheduled_at FROM jobs
       WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
         AND tenant_id = ring.tenant_id AND queue = probe.queue AND type = probe.type AND priority = probe.priority
-        AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
+        AND (scheduled_at, job_id) >= (probe.since, probe.since_id) AND scheduled_at <= (SELECT now FROM clock)
       ORDER BY scheduled_at, job_id
       LIMIT 1
     ) AS hit
@@ -107,7 +107,7 @@ head AS MATERIALIZED (
     SELECT job_id, scheduled_at FROM jobs
     WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
       AND queue = probe.queue AND type = probe.type AND priority = probe.priority
-      AND scheduled_at >= probe.since AND scheduled_at <= (SELECT now FROM clock)
+      AND (scheduled_at, job_id) >= (probe.since, probe.since_id) AND scheduled_at <= (SELECT now FROM clock)
       AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
     ORDER BY scheduled_at, job_id
     LIMIT 1

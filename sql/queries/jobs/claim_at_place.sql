@@ -47,7 +47,8 @@ next_of_ring AS MATERIALIZED (
     WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
       AND tenant_id = ring.tenant_id
       AND queue = %(queue)s AND type = %(type)s AND priority = %(priority)s::smallint
-      AND scheduled_at >= %(since)s::timestamptz AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
+      AND (scheduled_at, job_id) >= (%(since)s::timestamptz, %(since_id)s::uuid)
+      AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
     ORDER BY scheduled_at, job_id
     LIMIT 1
   ) AS hit
@@ -83,7 +84,8 @@ claimed AS (
     SELECT job_id FROM jobs
     WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
       AND queue = %(queue)s AND type = %(type)s AND priority = %(priority)s::smallint
-      AND scheduled_at >= %(since)s::timestamptz AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
+      AND (scheduled_at, job_id) >= (%(since)s::timestamptz, %(since_id)s::uuid)
+      AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
       AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
       AND NOT EXISTS (
         SELECT FROM paused
