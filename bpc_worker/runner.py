@@ -3,18 +3,20 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
 from bpc_worker import log
+from bpc_worker.early import Claimed, Early
 from bpc_worker.handler_loop import HandlerLoop
 from bpc_worker.health import Health
 from bpc_worker.jobs.errors import JobError, Unavailable
-from bpc_worker.jobs.model import Claim
+from bpc_worker.jobs.model import Claim, Released, Status
 from bpc_worker.lease import StopReason
+from bpc_worker.once import Once
 from bpc_worker.ports import Caps, JobStore, Look
 from bpc_worker.registry import Registry
 from bpc_worker.settler import End, Settler
@@ -72,6 +74,7 @@ class _Brought(NamedTuple):
     look: Look
     boarded: list[End]  # whose ends it was to write
     sent_at: float
+    ahead: int  # slots that the next claim may count on
 
 
 class Runner:
@@ -81,6 +84,8 @@ class Runner:
         self.stuck = stuck  # a handler ignores its cancellation: the process has to end
         self._jobs: set[Job] = set()
         self._coming = 0  # claimed, and not begun yet
+        self._early = Early(parts.slots)
+        self._going_back: set[Once] = set()  # came early, and got no slot
         self._suspect: Job | None = None
         self._emptying_for_suspect = False
         self._suspect_checked_at = time.monotonic()
@@ -108,10 +113,10 @@ class Runner:
         """The last look. The next claim goes out before the jobs of the last one begin, to save time."""
         brought = await self._ask(fresh=fresh)
         while brought is not None:
-            if not brought.look.more or self._free <= 0 or stop.is_set():
+            if not brought.look.more or self._room(brought.ahead) <= 0 or stop.is_set():
                 self._begin(brought)
                 return brought.look
-            asking = asyncio.create_task(self._ask(fresh=self._poll_is_due))
+            asking = asyncio.create_task(self._ask(fresh=self._poll_is_due, ahead=brought.ahead))
             await asyncio.sleep(0)  # by now it is sent
             self._begin(brought)
             brought = await asking
@@ -135,13 +140,18 @@ class Runner:
 
     @property
     def _free(self) -> int:
+        return self._room(0)
+
+    def _room(self, ahead: int) -> int:
+        """How many jobs a claim may bring, with so many slots that should be free when it is answered."""
         if self.stuck.is_set():  # the process is about to end: what it gave back is not for itself
             return 0
         if self._jobs and (self._emptying_for_suspect or self._suspect is not None):
             return 0
         # What waits to be settled takes no slot; but were the database slow, it must not pile up.
         slots = self._parts.slots
-        return min(slots.free, 2 * slots.count - (len(self._jobs) - slots.outside) - self._coming)
+        held = len(self._jobs) - slots.outside + self._coming
+        return min(slots.free + ahead, 2 * (slots.count + ahead) - held)
 
     @property
     def _poll_is_due(self) -> bool:
@@ -164,19 +174,20 @@ class Runner:
         times = (look.next_due_in, self._parts.throttle.wait_seconds)
         return min((each for each in times if each is not None), default=math.inf)
 
-    async def _ask(self, *, fresh: bool) -> _Brought | None:
+    async def _ask(self, *, fresh: bool, ahead: int = 0) -> _Brought | None:
         """What there was; None when nothing could be asked for."""
         try:
             await self._parts.store.undo_unheard_claims()
             if self._jobs:
                 await self._mind_suspects()
-            asked = min(self._free, max(_SMALLEST_HALF, -(-self._parts.slots.count // 2)))
+            most = ahead or max(_SMALLEST_HALF, -(-self._parts.slots.count // 2))
+            asked = min(self._room(ahead), most)
             if asked <= 0 or not self._parts.health.may_claim:
                 return None
             nothing = await self._parts.throttle.empty_look()
             if nothing is not None:
                 self._parts.health.note_claim()
-                return _Brought(nothing, [], time.monotonic())
+                return _Brought(nothing, [], time.monotonic(), 0)
             room = self._parts.slots.caps
             caps = await self._parts.throttle.caps(room, asked)
             sent_at = time.monotonic()
@@ -189,6 +200,7 @@ class Runner:
             _log.warning("look_failed", error_code=error.code, error_message=error.message)
             return None
         self._parts.health.note_claim()
+        slots_by_then = self._early.slots_by_then(sent_at)
         for claim in look.claims:
             self._parts.slots.take(claim.type)
         self._coming += len(look.claims)
@@ -197,13 +209,13 @@ class Runner:
         if not look.more and self._parts.slots.have_grown(room, types):
             look = replace(look, more=True)
         await self._parts.throttle.looked(look.claims)
-        return _Brought(look, boarded, sent_at)
+        return _Brought(look, boarded, sent_at, slots_by_then)
 
     def _begin(self, brought: _Brought) -> None:
         """Start the jobs that a claim has brought; then tell of those whose end it has written."""
         self._coming -= len(brought.look.claims)
-        for claim in brought.look.claims:
-            self._start(claim, brought.sent_at)
+        for claimed in self._early.now(Claimed(claim, brought.sent_at) for claim in brought.look.claims):
+            self._start(*claimed)
         self._parts.handlers.to_handlers.wake()
         self._parts.metrics.slots(self._parts.slots.taken)
         settler = self._parts.settler
@@ -251,7 +263,10 @@ class Runner:
         was_full = self._free <= 0
         makes_room = self._parts.slots.leave(job.holding.claim.type)
         self._parts.supervisor.ended(job)
-        if was_full or makes_room:
+        for claimed in self._early.next():
+            self._start(*claimed)
+            self._parts.handlers.to_handlers.wake()
+        if (was_full and self._free > 0) or makes_room:
             self._parts.wake.ring("slot")
 
     def _finished(self, job: Job) -> None:
@@ -272,9 +287,22 @@ class Runner:
             self._parts.wake.ring("follow_up")
             self._parts.tell_others(job.span.traceparent)
 
+    def _give_back(self, came_early: Sequence[Claimed]) -> None:
+        if came_early:
+            _log.info("jobs_released", count=len(came_early))
+        for claimed in came_early:
+            back = Once()
+            self._going_back.add(back)
+            self._parts.settler.add(claimed.claim, Released(), partial(self._went_back, back))
+
+    def _went_back(self, back: Once, _: Status | None) -> None:
+        self._going_back.discard(back)
+        back.happen()
+
     async def watch_time_outs(self) -> None:
         """Stop, for ever, what takes too long. One look at all is cheaper than a timer for each."""
         while True:
+            self._give_back(self._early.leave())
             for job in tuple(self._jobs):
                 if not job.in_time and not job.running.ended.happened:
                     job.holding.stop(StopReason.TIMEOUT)  # refused while a settle is on its way: next time
@@ -287,6 +315,7 @@ class Runner:
 
     async def drain(self, *, grace: float, hurry: asyncio.Event) -> None:
         """Let running jobs finish for `grace` seconds or until told to hurry; then give them back."""
+        self._give_back(self._early.leave(patience=0))
         if self._jobs:
             hurried = asyncio.ensure_future(hurry.wait())
             stuck = asyncio.ensure_future(self.stuck.wait())
@@ -299,14 +328,16 @@ class Runner:
             job.holding.stop(StopReason.SHUTDOWN)
 
     async def _all_ended(self) -> None:
-        while self._jobs:
-            await asyncio.wait({job.finished.future for job in self._jobs})
+        while unsettled := {
+            each.future for each in self._going_back.union(job.finished for job in self._jobs)
+        }:
+            await asyncio.wait(unsettled)
 
     async def ended(self, *, within: float) -> bool:
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self._all_ended()
-        return not self._jobs
+        return not self._jobs and not self._going_back
 
     async def abandon(self, *, within: float) -> None:
         """The handlers' loop is stuck: give back every job but the one that blocks it, waiting for none."""

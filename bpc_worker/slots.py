@@ -54,12 +54,25 @@ class Slots:
 
     @property
     def free(self) -> int:
-        return self.count - (self.taken - self.outside)
+        return self.count - self.inside
+
+    @property
+    def over(self) -> int:
+        """How many have been taken that there are not."""
+        return max(0, self.inside - self.count)
+
+    @property
+    def inside(self) -> int:
+        """How many of the taken ones are of the count."""
+        return self.taken - self._outside.taken
 
     @property
     def outside(self) -> int:
         """How many of the taken ones are beside the count."""
         return self._outside.taken
+
+    def is_outside(self, job_type: str) -> bool:
+        return job_type in self._outside.types
 
     @property
     def caps(self) -> Caps:

@@ -2,6 +2,8 @@
 
 import sys
 import time
+from typing import Any
+from uuid import UUID
 
 import psycopg
 
@@ -23,15 +25,17 @@ WHERE job_id = ANY (ARRAY(
   SELECT job_id FROM jobs
   WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
     AND queue = 'default' AND type = 'TEST_NOOP' AND priority = 2 AND scheduled_at <= now()
+    AND (scheduled_at, job_id) >= (%(since)s::timestamptz, %(since_id)s::uuid)
   ORDER BY scheduled_at, job_id
   LIMIT %(batch)s
   FOR UPDATE SKIP LOCKED))
-RETURNING job_id, lease_token, payload::text
+RETURNING job_id, lease_token, payload::text, scheduled_at
 """
 
 
 def drain(url: str, batch: int) -> None:
-    held: list[tuple[object, ...]] = []
+    held: list[tuple[Any, ...]] = []
+    since, since_id = "-infinity", UUID(int=0)  # what is older is done: the worker, too, passes over it
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET enable_seqscan = off")  # as the worker has it
         say(ready=True)
@@ -42,12 +46,15 @@ def drain(url: str, batch: int) -> None:
                 "tokens": [row[1] for row in held],
                 "results": [result] * len(held),
                 "batch": batch,
+                "since": since,
+                "since_id": since_id,
             }
             rows = connection.execute(STEP, params, prepare=True).fetchall()
             if not rows and not held:
                 sys.stdin.readline()  # stay until somebody has read what this took
                 return
             held = rows
+            since, since_id = min(((row[3], row[0]) for row in rows), default=(since, since_id))
 
 
 if __name__ == "__main__":

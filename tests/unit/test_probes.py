@@ -106,6 +106,15 @@ def test_what_stood_before_a_claimed_job_is_not_read_again() -> None:
     assert since(some, NORMAL_B) == "-infinity"
 
 
+def test_jobs_of_one_moment_are_told_apart_by_their_ids() -> None:
+    some = probes()
+    asked = some.asked(None, {})
+    second, first = (a_claim(type="A_TYPE", scheduled_at=NOON, job_id=UUID(int=number)) for number in (2, 1))
+    some.learn(asked, numbers(asked, NORMAL_A), [second, first])
+
+    assert some.since(NORMAL_A) == (NOON, UUID(int=1))
+
+
 def test_the_job_of_the_ring_says_nothing_about_those_before_it() -> None:
     some = probes()
     asked = some.asked("ring", {})

@@ -71,9 +71,10 @@ async def noop(_: Nothing, __: Context) -> object:
 
 
 async def sleep(payload: Sleep, ctx: Context) -> object:
+    started_ns = time.monotonic_ns()
     ctx.stage("sleeping", seconds=payload.seconds)
     await asyncio.sleep(payload.seconds)
-    return {"slept": True}
+    return {"slept": True, "started_ns": started_ns}
 
 
 async def effect(payload: Effect, ctx: Context) -> None:
