@@ -42,15 +42,16 @@ class Early:
 
     def now(self, claims: Iterable[Claimed]) -> list[Claimed]:
         """Those of new claims that begin now; the others wait."""
-        beginning = list(claims)
-        if beginning:
+        new = list(claims)
+        inside = [each for each in new if not self._slots.is_outside(each.claim.type)]
+        if inside:
             self._began_at = self._clock()
         over = self._slots.over
-        if over > 0:
-            late = [each for each in beginning if not self._slots.is_outside(each.claim.type)][-over:]
-            self._waiting.extend(late)
-            beginning = [each for each in beginning if each not in late]
-        return beginning
+        if over <= 0:
+            return new
+        late = inside[-over:]
+        self._waiting.extend(late)
+        return [each for each in new if each not in late]
 
     def next(self) -> Iterator[Claimed]:
         """Those that need not wait any longer."""

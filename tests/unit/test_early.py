@@ -71,6 +71,14 @@ def test_a_slow_database_does_not_make_jobs_short() -> None:
     assert desk.answered(*THREE, took=1.0)[0] == 0
 
 
+def test_a_job_outside_shows_nothing_about_those_that_need_a_slot() -> None:
+    desk = Desk()
+    desk.answered("CALL", took=0.002)
+    desk.now += 0.001
+
+    assert desk.answered(*THREE, took=0.002)[0] == 0
+
+
 def test_jobs_for_which_there_is_no_slot_wait_for_one_in_their_order() -> None:
     desk = Desk()
     desk.answered(*THREE, took=0.002)
