@@ -66,7 +66,7 @@ IN_THE_DATABASE = [
         "schema.extra_trigger",
     ),
     ("ALTER TABLE jobs DROP COLUMN stage", "schema.missing_column"),
-    ("ALTER TABLE jobs ALTER COLUMN expected_duration_ms TYPE bigint", "schema.changed_column"),
+    ("ALTER TABLE jobs ALTER COLUMN snoozes TYPE bigint", "schema.changed_column"),
     ("ALTER TABLE jobs ALTER COLUMN max_attempts SET DEFAULT 1", "schema.changed_default"),
     ("ALTER TABLE jobs ALTER COLUMN queue DROP DEFAULT", "schema.missing_default"),
     ("ALTER TABLE jobs ALTER COLUMN queue DROP NOT NULL", "schema.missing_not_null"),

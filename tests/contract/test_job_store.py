@@ -246,6 +246,7 @@ async def test_a_result_that_cannot_be_stored_is_refused(bench: Bench, result: s
         {"expected_duration_ms": -1},
         {"idempotency_key": ""},
         {"idempotency_key": "k" * 501},
+        {"idempotency_key": "k" * 100_000},
         {"correlation_id": "c" * 501},
         {"scheduled_at": NOON.replace(year=1969)},
         {"payload": {"text": "a\x00b"}},

@@ -115,7 +115,7 @@ def connection(server: Server) -> Iterator[Connection]:
     """To a database that forgives everything but a wrong answer: nothing here outlives the test."""
     with databases.database(server) as db, db.connect() as connection:
         connection.execute("DROP TRIGGER record_history ON jobs")
-        connection.execute("DROP TRIGGER jobs_record_dead_letter ON jobs")  # no business of a store
+        connection.execute("DROP TRIGGER jobs_tell_fate ON jobs")  # no business of a store
         connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = off".encode())
         for tenant in TENANTS:
             connection.execute("INSERT INTO tenants (tenant_id, name) VALUES (%s, %s)", [tenant, str(tenant)])

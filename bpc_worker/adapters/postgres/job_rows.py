@@ -49,11 +49,13 @@ class QueueSettings:
 
 
 _PLAIN = TypeDefaults()
+_MOST_INDEXED = 64 + 100 + 500
 
 
 def enqueue_params(
     settings: QueueSettings, tenant_id: TenantId, job: NewJob, parent: JobId | None
 ) -> dict[str, object]:
+    _refuse_what_no_index_holds(job)
     defaults = settings.type_defaults.get(job.type, _PLAIN)
     priority = defaults.priority if job.priority is None else job.priority
     return {
@@ -73,6 +75,17 @@ def enqueue_params(
         "correlation_id": job.correlation_id,
         "traceparent": job.traceparent,
     }
+
+
+def _refuse_what_no_index_holds(job: NewJob) -> None:
+    """Of far too much, PostgreSQL's index complains before the table's own rules can say what is wrong."""
+    length = len(job.type) + len(job.queue or "") + len(job.idempotency_key or "")
+    if length > _MOST_INDEXED:
+        raise Permanent(
+            Code.VALIDATION_ERROR,
+            f"type, queue and idempotency_key are {length} characters long together; "
+            "at most 64, 100 and 500 are allowed",
+        )
 
 
 def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
