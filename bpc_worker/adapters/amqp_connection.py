@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -32,18 +32,21 @@ class Broker:
 
 
 @asynccontextmanager
-async def connected(broker: Broker, *, blind: bool = False) -> AsyncIterator[aio_pika.Connection]:
-    connection = await connect(broker, blind=blind)
+async def connected(
+    broker: Broker, *, on_delivery: Callable[[], None] | None = None
+) -> AsyncIterator[aio_pika.Connection]:
+    connection = await connect(broker, on_delivery=on_delivery)
     try:
         yield connection
     finally:
         await close(connection)
 
 
-async def connect(broker: Broker, *, blind: bool = False) -> aio_pika.Connection:
+async def connect(broker: Broker, *, on_delivery: Callable[[], None] | None = None) -> aio_pika.Connection:
+    """With `on_delivery` nothing of a message is read."""
     connection = aio_pika.Connection(make_url(broker.url, heartbeat=_HEARTBEAT_SECONDS))
-    if blind:
-        connection.kwargs["transport_factory"] = BlindTransport()
+    if on_delivery is not None:
+        connection.kwargs["transport_factory"] = BlindTransport(on_delivery)
     async with asyncio.timeout(CALL_SECONDS):
         await connection.connect()
     return connection

@@ -2,38 +2,64 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
+import pamqp.frame
 import pytest
-from aio_pika.abc import AbstractChannel
+from pamqp import commands
+from pamqp.body import ContentBody
+from pamqp.header import ContentHeader
 
-from bpc_worker.adapters import amqp_publisher
 from bpc_worker.adapters.amqp import Broker, TriggerListener
 from bpc_worker.adapters.amqp_publisher import Publisher
+
+if TYPE_CHECKING:
+    from aiormq.abc import AbstractChannel, ChannelFrame
 
 BROKER = Broker(url="amqp://guest:guest@127.0.0.1:1/")
 
 
 class Sending:
-    """Stands in for a broker: counts what is sent, and sends as slowly or as badly as it is told."""
+    """A channel whose broker takes its time, or none at all: counts what is sent."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.sent = 0
-        self.traces: list[str | None] = []
+        self.is_closed = False
+        self.number = 1
+        self.connection = self
+        self.write_queue: asyncio.Queue[ChannelFrame] = asyncio.Queue()
+        self.opened = 0
         self.gate = asyncio.Event()
         self.gate.set()
         self.error: Exception | None = None
-        monkeypatch.setattr(amqp_publisher, "_send", self._send)
         monkeypatch.setattr(Publisher, "_open_channel", self._open_channel)
 
-    async def _open_channel(self) -> None:
-        return None
-
-    async def _send(self, _: AbstractChannel, __: Broker, traceparent: str | None) -> None:
-        self.sent += 1
-        self.traces.append(traceparent)
+    async def _open_channel(self) -> "Sending":
+        self.opened += 1
         await self.gate.wait()
         if self.error is not None:
             raise self.error
+        return self
+
+    @property
+    def sent(self) -> int:
+        return self.write_queue.qsize()
+
+    def traces(self) -> list[object]:
+        found: list[object] = []
+        while not self.write_queue.empty():
+            _, header, _ = frames(self.write_queue.get_nowait().payload)
+            assert isinstance(header, ContentHeader)
+            found.append((header.properties.headers or {}).get("traceparent"))
+        return found
+
+
+def frames(wire: bytes) -> list[object]:
+    found: list[object] = []
+    while wire:
+        size, _, frame = pamqp.frame.unmarshal(wire)
+        found.append(frame)
+        wire = wire[size:]
+    return found
 
 
 @pytest.fixture
@@ -57,18 +83,48 @@ async def test_a_burst_is_two_messages_the_second_for_whoever_came_while_the_fir
     sending: Sending,
 ) -> None:
     publisher = Publisher(BROKER)
-    sending.gate.clear()
     publisher.publish()
     await until(lambda: sending.sent == 1)
     for number in range(1000):
         publisher.publish(f"trace {number}")
-    sending.gate.set()
     assert publisher._working is not None
     async with asyncio.timeout(5):
         await publisher._working
 
-    assert sending.sent == 2
-    assert sending.traces == [None, "trace 999"]
+    assert sending.traces() == [None, "trace 999"]
+
+
+async def test_over_a_connection_that_is_there_it_is_sent_at_once(sending: Sending) -> None:
+    publisher = Publisher(BROKER)
+    publisher._channel = cast("AbstractChannel", sending)
+    publisher.publish("trace")
+
+    assert sending.sent == 1
+    publish, header, body = frames(sending.write_queue.get_nowait().payload)
+    assert isinstance(publish, commands.Basic.Publish)
+    assert (publish.exchange, publish.routing_key, publish.mandatory) == ("bpc", "jobs.trigger", False)
+    assert isinstance(header, ContentHeader)
+    assert (header.properties.delivery_mode, header.properties.headers) == (1, {"traceparent": "trace"})
+    assert isinstance(body, ContentBody)
+    assert body.value == b"{}"
+    await publisher.close()
+    assert sending.sent == 0
+
+
+async def test_a_broker_that_takes_nothing_is_sent_no_more(
+    sending: Sending, caplog: pytest.LogCaptureFixture
+) -> None:
+    publisher = Publisher(BROKER)
+    publisher._channel = cast("AbstractChannel", sending)
+    sending.error = ConnectionError("the broker takes no messages at present")
+    publisher.publish()
+    await until(lambda: "trigger_not_published" in caplog.text)
+    for _ in range(1000):
+        publisher.publish()
+    await some_turns()
+
+    assert sending.sent == 1
+    await publisher.close()
 
 
 async def test_a_failed_publish_is_a_warning_and_the_next_ones_wait(
@@ -82,7 +138,7 @@ async def test_a_failed_publish_is_a_warning_and_the_next_ones_wait(
         publisher.publish()
     await some_turns()
 
-    assert sending.sent == 1
+    assert (sending.opened, sending.sent) == (1, 0)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     await publisher.close()
 
