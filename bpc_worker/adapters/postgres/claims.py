@@ -12,7 +12,7 @@ from bpc_worker.adapters.ids import nonce
 from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.adapters.postgres.link import Link
-from bpc_worker.adapters.postgres.probes import Asked, Probes
+from bpc_worker.adapters.postgres.probes import Asked, Probes, Turn
 from bpc_worker.adapters.sql_files import Prepared, prepared, query
 from bpc_worker.jobs.errors import JobError, Unavailable
 from bpc_worker.jobs.model import Claim
@@ -49,6 +49,7 @@ class Claims:
         self._settings = settings
         self._probes = Probes(settings.queues, settings.types)
         self._unanswered: dict[UUID, _Doubt] = {}
+        self._has_emptied = False  # the last claim took all that was due, as far as it could tell
 
     async def take(
         self, *, limit: int, idle: bool, fresh: bool, caps: Caps, ends: Ends, now: datetime | None
@@ -60,8 +61,39 @@ class Claims:
         if fresh:
             self._probes.forget()
         turn = self._probes.next_turn()
-        asked = self._probes.asked(turn, caps)
         call = {"now": now, "nonce": nonce(), **self._terms, **(_ended(ends) if ends else {})}
+        most = min([limit, *caps.values()])
+        if fresh and not ends and most > 0 and self._has_emptied:
+            all_due = await self._take_all_due(turn, call, most=most, idle=idle)
+            if all_due is not None:
+                return all_due
+        look = await self._take_in_order(turn, call, limit=limit, idle=idle, caps=caps, ends=ends)
+        self._has_emptied = len(look.claims) < most
+        return look
+
+    async def _take_all_due(
+        self, turn: Turn | None, call: dict[str, object], *, most: int, idle: bool
+    ) -> Look | None:
+        """None where more is due than fits, or a suspect: then somebody has to be chosen."""
+        statement = prepared("jobs/claim_all_due", *(["suspects"] if idle else []))
+        rows = await self._answered(statement, call | self._probes.everywhere | {"most": most})
+        seen, next_due = rows[0][:2]
+        if seen is None:
+            return None
+        claims = self._probes.in_turn(turn, [Claim(*row[2:]) for row in rows if row[2] is not None])
+        return Look(claims=claims, more=seen > len(claims), next_due_in=next_due)
+
+    async def _take_in_order(
+        self,
+        turn: Turn | None,
+        call: dict[str, object],
+        *,
+        limit: int,
+        idle: bool,
+        caps: Caps,
+        ends: Ends,
+    ) -> Look:
+        asked = self._probes.asked(turn, caps)
         if asked.only_place is not None and turn != "oldest" and not idle:
             return await self._take_at_place(asked, call, limit=limit, ends=ends)
         call |= self._probes.params(asked, limit=limit) | {"limit": limit, "turn": turn}

@@ -116,6 +116,11 @@ class Probes:
             for queue in queues
             for job_type in types
         )
+        self.everywhere = {  # for claim_all_due.sql
+            "queues": array(queues),
+            "types": array(types),
+            "priorities": array(int(priority) for priority in Priority),
+        }
         self._worthwhile = self._due = self._all
         self._since: dict[Place, Row] = {}
         self._claims = 0
@@ -198,6 +203,20 @@ class Probes:
 
     def ring_went_to(self, tenant_id: UUID) -> None:
         self._ring_at = tenant_id
+
+    def in_turn(self, turn: Turn | None, claims: Iterable[Claim]) -> list[Claim]:
+        """All that was due, as claim.sql would have brought it."""
+        ranked = sorted(claims, key=lambda claim: (claim.priority, claim.scheduled_at, claim.job_id))
+        if turn is None or not ranked:
+            return ranked
+        if turn == "oldest":
+            first = min(ranked, key=lambda claim: (claim.scheduled_at, claim.job_id))
+        else:
+            tenants = {claim.tenant_id for claim in ranked}
+            later = (tenant for tenant in tenants if tenant > self._ring_at)
+            self.ring_went_to(min(later, default=min(tenants)))
+            first = next(claim for claim in ranked if claim.tenant_id == self._ring_at)
+        return [first, *(claim for claim in ranked if claim is not first)]
 
 
 def _since(rows: Iterable[Row]) -> dict[str, object]:
