@@ -82,6 +82,7 @@ def _through(node: Node) -> object:
     [
         ("jobs/claim", {"jobs_probe", "jobs_ring", "jobs_suspect", "jobs_pkey"}),
         ("jobs/claim_at_place", {"jobs_probe", "jobs_ring", "jobs_pkey"}),
+        ("jobs/claim_all_due", {"jobs_probe", "jobs_suspect", "jobs_pkey"}),
         ("jobs/settle", {"jobs_pkey"}),
         ("jobs/settle_group", {"jobs_pkey"}),
         ("jobs/renew", {"jobs_pkey"}),

@@ -161,7 +161,7 @@ def test_types_of_one_cap_share_a_pot() -> None:
 
 def test_few_places_leave_time_for_many_tenants() -> None:
     some = probes()
-    some.ring_went_to(UUID(int=7))
+    some.ring_at = UUID(int=7)
     params = some.params(some.asked("ring", {}), limit=1)
 
     assert params["ring_after"] == UUID(int=7)

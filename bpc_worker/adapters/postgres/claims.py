@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from bpc_worker.adapters.ids import nonce
+from bpc_worker.adapters.postgres.all_due import FEW, Tries, in_turn
 from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.adapters.postgres.link import Link
@@ -49,7 +50,7 @@ class Claims:
         self._settings = settings
         self._probes = Probes(settings.queues, settings.types)
         self._unanswered: dict[UUID, _Doubt] = {}
-        self._has_emptied = False  # the last claim took all that was due, as far as it could tell
+        self._tries = Tries()
 
     async def take(
         self, *, limit: int, idle: bool, fresh: bool, caps: Caps, ends: Ends, now: datetime | None
@@ -63,24 +64,26 @@ class Claims:
         turn = self._probes.next_turn()
         call = {"now": now, "nonce": nonce(), **self._terms, **(_ended(ends) if ends else {})}
         most = min([limit, *caps.values()])
-        if fresh and not ends and most > 0 and self._has_emptied:
+        if fresh and not ends and most > 0 and self._tries.next():
             all_due = await self._take_all_due(turn, call, most=most, idle=idle)
             if all_due is not None:
                 return all_due
-        look = await self._take_in_order(turn, call, limit=limit, idle=idle, caps=caps, ends=ends)
-        self._has_emptied = len(look.claims) < most
-        return look
+        return await self._take_in_order(turn, call, limit=limit, idle=idle, caps=caps, ends=ends)
 
     async def _take_all_due(
         self, turn: Turn | None, call: dict[str, object], *, most: int, idle: bool
     ) -> Look | None:
-        """None where more is due than fits, or a suspect: then somebody has to be chosen."""
+        """None where much is queued, where more is due than fits, or a suspect: somebody has to be chosen."""
         statement = prepared("jobs/claim_all_due", *(["suspects"] if idle else []))
-        rows = await self._answered(statement, call | self._probes.everywhere | {"most": most})
+        rows = await self._answered(statement, call | self._probes.names | {"few": FEW, "most": most})
         seen, next_due = rows[0][:2]
-        if seen is None:
+        if seen is None or seen > most:
+            self._tries.failed()
             return None
-        claims = self._probes.in_turn(turn, [Claim(*row[2:]) for row in rows if row[2] is not None])
+        self._tries.worked()
+        claims = in_turn([Claim(*row[2:]) for row in rows if row[2] is not None], turn, self._probes.ring_at)
+        if turn == "ring" and claims:
+            self._probes.ring_at = claims[0].tenant_id
         return Look(claims=claims, more=seen > len(claims), next_due_in=next_due)
 
     async def _take_in_order(
@@ -102,7 +105,7 @@ class Claims:
         first, *rows = await self._answered(statement, call)
         known, claims = _Known(*first[:6]), [Claim(*row[6:]) for row in rows]
         if known.ring_at is not None:
-            self._probes.ring_went_to(known.ring_at)
+            self._probes.ring_at = known.ring_at
         self._probes.learn(asked, known.live, claims, heads=known.heads)
         return Look(
             claims=claims,
@@ -117,7 +120,7 @@ class Claims:
         statement = prepared("jobs/claim_at_place", *(part for part, is_needed in parts if is_needed))
         rows = await self._answered(statement, call)
         if (ring_at := rows[0][1]) is not None:
-            self._probes.ring_went_to(ring_at)
+            self._probes.ring_at = ring_at
         claims = [Claim(*row[2:]) for row in rows if row[2] is not None]
         if claims:
             self._probes.learn(asked, [1], claims)

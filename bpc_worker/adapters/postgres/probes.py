@@ -116,15 +116,11 @@ class Probes:
             for queue in queues
             for job_type in types
         )
-        self.everywhere = {  # for claim_all_due.sql
-            "queues": array(queues),
-            "types": array(types),
-            "priorities": array(int(priority) for priority in Priority),
-        }
+        self.names = {"queues": array(queues), "types": array(types)}
         self._worthwhile = self._due = self._all
         self._since: dict[Place, Row] = {}
         self._claims = 0
-        self._ring_at = _NOBODY
+        self.ring_at = _NOBODY  # the last tenant that was so served
 
     def forget(self) -> None:
         self._worthwhile = self._due = self._all
@@ -153,7 +149,7 @@ class Probes:
         since = asked.from_the_beginning
         if self._since:
             since = _since(self.since(place) for place in asked.places)
-        return asked.params(limit) | since | {"ring_after": self._ring_at}
+        return asked.params(limit) | since | {"ring_after": self.ring_at}
 
     def params_of_only(self, asked: Asked, *, limit: int) -> dict[str, object]:
         """For claim_at_place.sql."""
@@ -163,7 +159,7 @@ class Probes:
             "limit": asked.most_of_only(limit),
             "since": since,
             "since_id": since_id,
-            "ring_after": self._ring_at,
+            "ring_after": self.ring_at,
             "hops": _RING_PROBES,
         }
 
@@ -200,23 +196,6 @@ class Probes:
         )
         if worthwhile != self._worthwhile.all:
             self._worthwhile = Places(worthwhile)
-
-    def ring_went_to(self, tenant_id: UUID) -> None:
-        self._ring_at = tenant_id
-
-    def in_turn(self, turn: Turn | None, claims: Iterable[Claim]) -> list[Claim]:
-        """All that was due, as claim.sql would have brought it."""
-        ranked = sorted(claims, key=lambda claim: (claim.priority, claim.scheduled_at, claim.job_id))
-        if turn is None or not ranked:
-            return ranked
-        if turn == "oldest":
-            first = min(ranked, key=lambda claim: (claim.scheduled_at, claim.job_id))
-        else:
-            tenants = {claim.tenant_id for claim in ranked}
-            later = (tenant for tenant in tenants if tenant > self._ring_at)
-            self.ring_went_to(min(later, default=min(tenants)))
-            first = next(claim for claim in ranked if claim.tenant_id == self._ring_at)
-        return [first, *(claim for claim in ranked if claim is not first)]
 
 
 def _since(rows: Iterable[Row]) -> dict[str, object]:

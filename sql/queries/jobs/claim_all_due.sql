@@ -1,38 +1,35 @@
--- Take all that is due, where it fits into the claim: then nobody has to be chosen, and one scan over all places does
--- what claim.sql does place by place. This is the claim of a wake-up, so it is kept small; rows, tokens and conditions
--- are those of claim.sql, the order is the caller's business.
--- Where more is due than fits, or a suspect, nothing is taken, and the first column says so.
+-- Take all that is due, where it fits into the claim: nobody has to be chosen then, so nobody has to be asked place by
+-- place. The claim of a wake-up, and kept small; rows, tokens and conditions are those of claim.sql, the order is made
+-- by the caller.
+-- One scan reads what is queued, whatever it is, up to a few; `seen` is how many of them this worker may take now. It
+-- is NULL where there are more to read or where there is a suspect, who is claimed alone. Then nothing is taken, nor
+-- where more than `most` are due.
 -- The left join makes a row even when nothing was claimed.
 WITH paused AS MATERIALIZED (
   SELECT ARRAY(
     SELECT kind || ' ' || name FROM job_pauses
     WHERE expires_at IS NULL OR expires_at > coalesce(%(now)s::timestamptz, now())) AS names
 ),
-mine AS MATERIALIZED (
-  SELECT ARRAY(SELECT name FROM unnest(%(queues)s::text[]) AS name WHERE 'queue ' || name <> ALL (names)) AS queues,
-         ARRAY(SELECT name FROM unnest(%(types)s::text[]) AS name WHERE 'type ' || name <> ALL (names)) AS types
-  FROM paused
-),
-due AS MATERIALIZED (  -- or one more than fits
-  SELECT ARRAY(
-    SELECT job_id FROM jobs
+known AS MATERIALIZED (
+  SELECT
+    count(*) <= %(few)s::integer
+      -- if suspects
+      AND NOT EXISTS (
+        SELECT FROM jobs WHERE status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2)
+      -- end
+      AS complete,
+    array_agg(job_id) FILTER (
+      WHERE mine AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
+        AND 'tenant ' || tenant_id::text <> ALL (names)) AS due,
+    min(scheduled_at) FILTER (WHERE mine AND scheduled_at > coalesce(%(now)s::timestamptz, now())) AS later
+  FROM (
+    SELECT job_id, tenant_id, scheduled_at, names,
+           queue = ANY (%(queues)s::text[]) AND 'queue ' || queue <> ALL (names)
+             AND type = ANY (%(types)s::text[]) AND 'type ' || type <> ALL (names) AS mine
+    FROM paused, jobs
     WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
-      AND queue = ANY ((SELECT queues FROM mine)::text[]) AND type = ANY ((SELECT types FROM mine)::text[])
-      AND priority = ANY (%(priorities)s::smallint[]) AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
-      AND 'tenant ' || tenant_id::text <> ALL ((SELECT names FROM paused)::text[])
-    LIMIT %(most)s::integer + 1) AS job_ids
-),
-fitting AS MATERIALIZED (
-  SELECT job_ids FROM due
-  WHERE cardinality(job_ids) <= %(most)s::integer
-    -- if suspects
-    AND NOT EXISTS (
-      SELECT FROM jobs
-      WHERE status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2
-        AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
-        AND queue = ANY ((SELECT queues FROM mine)::text[]) AND type = ANY ((SELECT types FROM mine)::text[])
-        AND 'tenant ' || tenant_id::text <> ALL ((SELECT names FROM paused)::text[]))
-    -- end
+    LIMIT %(few)s::integer + 1
+  ) AS queued
 ),
 claimed AS (
   UPDATE jobs
@@ -47,7 +44,7 @@ claimed AS (
       progress = NULL
   WHERE job_id = ANY (ARRAY(
     SELECT job_id FROM jobs
-    WHERE job_id = ANY ((SELECT job_ids FROM fitting)::uuid[])
+    WHERE job_id = ANY ((SELECT due FROM known WHERE complete AND cardinality(due) <= %(most)s::integer)::uuid[])
       AND status = 'QUEUED' AND scheduled_at <= coalesce(%(now)s::timestamptz, now())  -- again, now that it is locked
     FOR UPDATE SKIP LOCKED))
   RETURNING job_id, lease_token, lease_owner, tenant_id, type, queue, priority, payload::text AS payload, attempts,
@@ -55,19 +52,9 @@ claimed AS (
             fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
 )
 SELECT
-  (SELECT cardinality(job_ids) FROM fitting) AS seen,
-  CASE WHEN cardinality(due.job_ids) = 0 THEN (
-    SELECT extract(epoch FROM min(later.scheduled_at) - coalesce(%(now)s::timestamptz, now()))::double precision
-    FROM mine, unnest(mine.queues) AS at_queue, unnest(mine.types) AS at_type, unnest(%(priorities)s::smallint[]) AS at_priority
-    CROSS JOIN LATERAL (
-      SELECT scheduled_at FROM jobs
-      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
-        AND queue = at_queue AND type = at_type AND priority = at_priority
-        AND scheduled_at > coalesce(%(now)s::timestamptz, now())
-      ORDER BY scheduled_at
-      LIMIT 1
-    ) AS later
-  ) END AS next_due,
+  CASE WHEN known.complete THEN coalesce(cardinality(known.due), 0) END AS seen,
+  CASE WHEN known.due IS NULL
+    THEN extract(epoch FROM known.later - coalesce(%(now)s::timestamptz, now()))::double precision END AS next_due,
   claimed.*
-FROM due
+FROM known
 LEFT JOIN claimed ON true
