@@ -121,6 +121,26 @@ def test_a_claim_at_one_place_reads_that_place_alone(table: Database) -> None:
     assert "(tenant_id = " in ring
 
 
+def test_a_claim_of_all_that_is_due_reads_few_rows(table: Database) -> None:
+    """However many are queued."""
+    statement = prepared("jobs/claim_all_due", "suspects")
+    given = {"few": 100, "most": 10, "lease_seconds": 60, "queues": "'{default}'", "types": "'{TYPE_1}'"}
+    values = ", ".join(str(given.get(name, "NULL")) for name in statement.names)
+    conninfo = Dsn(url=table.url, application_name="plans", engine=True).conninfo()
+    with psycopg.connect(conninfo) as connection:
+        connection.execute(b"PREPARE wanted AS " + statement.text)
+        explained = f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE wanted ({values})"
+        row = connection.execute(explained.encode()).fetchone()
+        connection.rollback()
+        assert row is not None
+    read = {_through(node): node for node in _nodes(row[0][0]["Plan"]) if node.get("Relation Name") == "jobs"}
+    queued = table.one("SELECT count(*) AS count FROM jobs WHERE status = 'QUEUED'")["count"]
+
+    assert read["jobs_probe"]["Actual Rows"] == (101 if queued else 0)
+    assert not read["jobs_probe"].get("Rows Removed by Filter")
+    assert not read["jobs_pkey"]["Actual Rows"]  # nothing is locked or taken where there is more
+
+
 def test_no_plan_is_compiled(table: Database) -> None:
     """Compiling the claim takes a second on the older one."""
     conninfo = Dsn(url=table.url, application_name="plans", engine=True).conninfo()

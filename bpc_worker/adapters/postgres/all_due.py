@@ -7,14 +7,17 @@ from bpc_worker.adapters.postgres.probes import Turn
 from bpc_worker.jobs.model import Claim
 
 FEW = 100  # jobs that are queued, by whomever and for whenever; so many are read in no time
+LONG = (
+    0.005  # seconds, for a try; it reads everybody's finished jobs too, where a transaction keeps them alive
+)
 _LONGEST_PAUSE = 64
 
 
 class Tries:
     """A try saves time where little is queued, and costs a trip where much is.
 
-    After every failure in a row twice as many occasions are passed over: where much is queued for long, one
-    try in 64 claims is all that it costs.
+    After every one in a row that did not pay twice as many occasions are passed over: where much is queued
+    for long, it comes to one try in 65 claims.
     """
 
     def __init__(self) -> None:
@@ -28,11 +31,8 @@ class Tries:
         self._left -= 1
         return False
 
-    def worked(self) -> None:
-        self._pause = 0
-
-    def failed(self) -> None:
-        self._pause = min(max(1, 2 * self._pause), _LONGEST_PAUSE)
+    def tell(self, *, paid: bool) -> None:
+        self._pause = 0 if paid else min(max(1, 2 * self._pause), _LONGEST_PAUSE)
         self._left = self._pause
 
 

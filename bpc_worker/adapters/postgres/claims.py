@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from bpc_worker.adapters.ids import nonce
-from bpc_worker.adapters.postgres.all_due import FEW, Tries, in_turn
+from bpc_worker.adapters.postgres.all_due import FEW, LONG, Tries, in_turn
 from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.adapters.postgres.link import Link
@@ -75,12 +75,13 @@ class Claims:
     ) -> Look | None:
         """None where much is queued, where more is due than fits, or a suspect: somebody has to be chosen."""
         statement = prepared("jobs/claim_all_due", *(["suspects"] if idle else []))
+        began = time.monotonic()
         rows = await self._answered(statement, call | self._probes.names | {"few": FEW, "most": most})
         seen, next_due = rows[0][:2]
-        if seen is None or seen > most:
-            self._tries.failed()
+        fitted = seen is not None and seen <= most
+        self._tries.tell(paid=fitted and time.monotonic() - began < LONG)
+        if not fitted:
             return None
-        self._tries.worked()
         claims = in_turn([Claim(*row[2:]) for row in rows if row[2] is not None], turn, self._probes.ring_at)
         if turn == "ring" and claims:
             self._probes.ring_at = claims[0].tenant_id
