@@ -204,9 +204,8 @@ class Runner:
         for claim in look.claims:
             self._parts.slots.take(claim.type)
         self._coming += len(look.claims)
-        # Beside a suspect nothing is claimed, whatever room there is.
-        types = [claim.type for claim in look.claims if not claim.suspect]
-        if not look.more and self._parts.slots.have_grown(room, types):
+        has_room = self._parts.slots.answered(room, [claim.type for claim in look.claims])
+        if has_room and not any(claim.suspect for claim in look.claims):  # beside which nothing is claimed
             look = replace(look, more=True)
         await self._parts.throttle.looked(look.claims)
         return _Brought(look, boarded, sent_at, slots_by_then)

@@ -17,6 +17,7 @@ class _Share:
         self._most = most
         self._part = part
         self.taken = 0
+        self.short = False  # the last claim might have brought more
 
     @property
     def room(self) -> int:
@@ -79,17 +80,12 @@ class Slots:
         """For a claim: how many jobs more of these types are worth having."""
         return {share.types: share.room for share in self._shares}
 
-    def have_grown(self, caps: Caps, claimed: Sequence[str]) -> bool:
-        """Whether a cap kept a claim from more than these, and there is room again: nobody rings for that.
-
-        `leave` tells of room where there was none, not of more room.
-        """
-        return any(
-            0 < cap <= len(claimed)
-            and self._of_type[next(iter(types))].room > 0
-            and sum(job_type in types for job_type in claimed) >= cap
-            for types, cap in caps.items()
-        )
+    def answered(self, caps: Caps, claimed: Sequence[str]) -> bool:
+        """Note which caps kept a claim from more than these; whether one of them has room again."""
+        for types, cap in caps.items():
+            share = self._of_type[next(iter(types))]
+            share.short = sum(job_type in types for job_type in claimed) >= cap
+        return any(share.short and share.room > 0 for share in self._shares)
 
     def take(self, job_type: str) -> None:
         self.taken += 1
@@ -98,11 +94,13 @@ class Slots:
             share.taken += 1
 
     def leave(self, job_type: str) -> bool:
-        """Whether a claim can now bring what the last one could not."""
+        """Whether a claim can now bring what the last one could not.
+
+        Told at every job that leaves until there is a claim: room comes by itself, too, as calls get shorter.
+        """
         self.taken -= 1
         share = self._of_type.get(job_type)
         if share is None:
             return False
-        had_room = share.room > 0
         share.taken -= 1
-        return not had_room and share.room > 0
+        return share.short and share.room > 0

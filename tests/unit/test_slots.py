@@ -9,6 +9,14 @@ def slots(count: int = 10, worth_holding: int = 4) -> Slots:
     return Slots(count, in_children={"COMPILE"}, worth_holding=lambda: worth_holding)
 
 
+def full(some: Slots, job_type: str, count: int) -> None:
+    """By one claim that took all it might."""
+    before = some.caps
+    for _ in range(count):
+        some.take(job_type)
+    assert not some.answered(before, [job_type] * count)
+
+
 def room(some: Slots) -> int:
     [(types, most)] = some.caps.items()
     assert types == {"COMPILE"}
@@ -47,11 +55,29 @@ def test_few_slots_are_not_divided() -> None:
 
 def test_jobs_for_children_are_claimed_several_at_a_time() -> None:
     some = slots(worth_holding=200)
-    for _ in range(8):
-        some.take("COMPILE")
+    full(some, "COMPILE", 8)
     rooms = [(some.leave("COMPILE"), room(some)) for _ in range(5)]
 
-    assert rooms == [(False, 0), (False, 0), (False, 0), (True, 4), (False, 5)]
+    assert rooms == [(False, 0), (False, 0), (False, 0), (True, 4), (True, 5)]
+
+
+def test_room_that_comes_because_calls_get_shorter_is_told_by_the_next_who_leaves() -> None:
+    worth = 4
+    some = Slots(20, in_children={"COMPILE"}, worth_holding=lambda: worth)
+    full(some, "COMPILE", 4)
+    worth = 8
+
+    assert room(some) == 4
+    assert some.leave("COMPILE")
+
+
+def test_nobody_is_told_of_room_that_the_last_claim_did_not_use() -> None:
+    some = slots()
+    before = some.caps
+    some.take("COMPILE")
+    some.answered(before, ["COMPILE"])
+
+    assert not some.leave("COMPILE")
 
 
 def test_what_is_worth_holding_may_shrink_below_what_is_held() -> None:
@@ -89,11 +115,10 @@ def test_those_who_wait_for_servers_of_others_take_no_slot_from_anybody() -> Non
 
 def test_deliveries_are_claimed_several_at_a_time() -> None:
     some = with_deliveries()
-    for _ in range(48):
-        some.take("DELIVER")
+    full(some, "DELIVER", 48)
     rooms = [(some.leave("DELIVER"), some.caps[DELIVER]) for _ in range(9)]
 
-    assert rooms == [(False, 0)] * 7 + [(True, 8), (False, 9)]
+    assert rooms == [(False, 0)] * 7 + [(True, 8), (True, 9)]
 
 
 @pytest.mark.parametrize(("count", "hang"), [(1, 32), (8, 32), (10, 40), (20, 80), (100, 400)])
@@ -115,12 +140,11 @@ def test_room_that_came_during_a_claim_is_not_forgotten() -> None:
     for job_type in brought:  # as many as it may have
         some.take(job_type)
 
-    assert not some.have_grown(before, brought)  # full: whoever leaves rings
+    assert not some.answered(before, brought)  # full: whoever leaves rings
 
     for _ in range(8):
         some.leave("DELIVER")
-    assert not some.leave("DELIVER")  # there was room already: no bell
 
-    assert some.have_grown(before, [*brought, "SIGN"])
-    assert not some.have_grown(before, [*brought[1:], "SIGN"])  # there were no more
-    assert not some.have_grown({DELIVER: 0}, [])
+    assert some.answered(before, [*brought, "SIGN"])
+    assert not some.answered(before, [*brought[1:], "SIGN"])  # there were no more
+    assert some.answered({DELIVER: 0}, [])  # it was not asked about them, and now there is room
