@@ -7,9 +7,8 @@ from bpc_worker.adapters.postgres.probes import Turn
 from bpc_worker.jobs.model import Claim
 
 FEW = 100  # jobs that are queued, by whomever and for whenever; so many are read in no time
-LONG = (
-    0.005  # seconds, for a try; it reads everybody's finished jobs too, where a transaction keeps them alive
-)
+# Seconds, for a try: where a transaction keeps them alive, it reads everybody's finished jobs too.
+LONG = 0.005
 _LONGEST_PAUSE = 64
 
 
