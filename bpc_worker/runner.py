@@ -29,6 +29,7 @@ _log = log.get("runner")
 
 _BETWEEN_EMPTY_LOOKS = 0.05  # at most twenty looks a second, however loud the bell
 _TIME_OUT_STEP = 0.25
+_MOST_FRUITLESS = 3  # looks in a row that saw jobs and got none: others were quicker
 _SMALLEST_HALF = 32  # of all slots, for which a claim of its own pays
 _OUTSIDERS = frozenset({"amqp", "notify"})
 
@@ -111,11 +112,20 @@ class Runner:
 
     async def _look_while_there_is_more(self, stop: asyncio.Event, *, fresh: bool) -> Look | None:
         """The last look. The next claim goes out before the jobs of the last one begin, to save time."""
+        fruitless = 0
         brought = await self._ask(fresh=fresh)
         while brought is not None:
             if not brought.look.more or self._room(brought.ahead) <= 0 or stop.is_set():
                 self._begin(brought)
                 return brought.look
+            fruitless = 0 if brought.look.claims else fruitless + 1
+            if (
+                fruitless > _MOST_FRUITLESS
+            ):  # somebody keeps locked what is due: no need to ask without a pause
+                self._begin(brought)
+                await self._parts.wake.pause(_BETWEEN_EMPTY_LOOKS, ignoring=frozenset())
+                brought = await self._ask(fresh=self._poll_is_due)
+                continue
             asking = asyncio.create_task(self._ask(fresh=self._poll_is_due, ahead=brought.ahead))
             await asyncio.sleep(0)  # by now it is sent
             self._begin(brought)
@@ -222,7 +232,7 @@ class Runner:
 
     async def _claim(self, limit: int, *, fresh: bool, caps: Caps) -> tuple[Look, list[End]]:
         """Take jobs, and have written by the same statement how others ended."""
-        settler, idle = self._parts.settler, not self._jobs and not self._coming
+        settler, idle = self._parts.settler, not (self._jobs or self._coming or self._going_back)
         with settler.boarding() as boarded:
             ends = [(end.claim, end.settlement) for end in boarded]
             try:
@@ -261,10 +271,10 @@ class Runner:
         """Its handler is through, and leaves its slot to the next."""
         was_full = self._free <= 0
         makes_room = self._parts.slots.leave(job.holding.claim.type)
-        self._parts.supervisor.ended(job)
         for claimed in self._early.next():
             self._start(*claimed)
             self._parts.handlers.to_handlers.wake()
+        self._parts.supervisor.ended(job)
         if (was_full and self._free > 0) or makes_room:
             self._parts.wake.ring("slot")
 
@@ -289,6 +299,7 @@ class Runner:
     def _give_back(self, came_early: Sequence[Claimed]) -> None:
         if came_early:
             _log.info("jobs_released", count=len(came_early))
+            self._fresh_at = -math.inf  # they are back where claims no longer look
         for claimed in came_early:
             back = Once()
             self._going_back.add(back)
@@ -350,7 +361,7 @@ class Runner:
             else asyncio.ensure_future(self._parts.supervisor.give_back(job))
             for job in jobs
             if job not in guilty
-        ]
+        ] + [each.future for each in self._going_back]
         if releases:
             _log.warning("jobs_released", count=len(releases))
             await asyncio.wait(releases, timeout=within)

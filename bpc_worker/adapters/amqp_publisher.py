@@ -1,6 +1,7 @@
 """Tell the other workers to look: coalesced, within limits, and never at the cost of a job."""
 
 import asyncio
+from contextlib import suppress
 from functools import lru_cache
 
 import aio_pika
@@ -42,7 +43,8 @@ class Publisher:
         self._traceparent = traceparent
         if self._working is None or self._working.done():
             if self._channel is not None and not self._channel.is_closed:
-                self._send(self._channel)  # now, not in a task: somebody waits for the job
+                with suppress(asyncio.QueueFull):
+                    self._send(self._channel)  # now, not in a task: somebody waits for the job
             self._working = asyncio.create_task(self._work())
 
     async def _work(self) -> None:
@@ -67,8 +69,8 @@ class Publisher:
         return self._channel is not None and not self._channel.is_closed
 
     def _send(self, channel: UnderlayChannel) -> None:
-        self._wanted = False  # whoever asks from now on has a later job
         channel.connection.write_queue.put_nowait(trigger(self._broker, channel.number, self._traceparent))
+        self._wanted = False  # whoever asks from now on has a later job
 
     async def _open_channel(self) -> UnderlayChannel:
         if self._connection is None or self._channel is None or self._channel.is_closed:

@@ -137,7 +137,7 @@ class InfrastructureAway:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The worker stops: due at once, the attempt is given back."""
+    """The worker stops, or has no slot: due at once, at its old place, the attempt is given back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Settlement:
     status: Status
     refund: int = 0
     snoozes: int = 0
-    delay_seconds: float = 0.0
+    delay_seconds: float | None = 0.0  # None: it keeps its time, and its place in the queue
     error: ErrorInfo | None = None
     result: str | None = None
     spec_hash: bytes | None = None
@@ -49,7 +49,13 @@ def settlement(claim: Claim, outcome: Settleable, *, backoff: Backoff, dice: flo
             grown = max(backoff.after(claim.attempts, dice=dice), snooze_delay(0, claim.snoozes, dice=dice))
             return _snoozed(claim, error, grown)
         case Released():
-            return Settlement(status=Status.QUEUED, refund=1, snoozes=claim.snoozes, event="job:released")
+            return Settlement(
+                status=Status.QUEUED,
+                refund=1,
+                snoozes=claim.snoozes,
+                delay_seconds=None,
+                event="job:released",
+            )
         case Cancelled():
             return Settlement(status=Status.CANCELLED, event="job:cancelled")
         case _:

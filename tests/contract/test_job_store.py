@@ -172,6 +172,18 @@ async def test_retries_are_delayed_and_end_in_a_dead_letter(bench: Bench) -> Non
     assert await bench.claim() == []
 
 
+async def test_what_is_given_back_keeps_its_place(bench: Bench) -> None:
+    first = await bench.add()
+    bench.side.advance(1)
+    await bench.add()
+    [claim] = await bench.claim(1)
+    bench.side.advance(1)
+    await bench.settle(claim, Released())
+
+    assert bench.side.row(first)["scheduled_at"] == claim.scheduled_at
+    assert [again.job_id for again in await bench.claim(1)] == [first]
+
+
 async def test_a_retry_of_a_cancelled_job_is_cancelled(bench: Bench) -> None:
     for outcome in (Retry(an_error()), Released(), Snoozed(an_error(), 1), InfrastructureAway(an_error())):
         job_id = await bench.add()

@@ -52,9 +52,9 @@ class Job:
     def suspect(self) -> bool:
         return self.fail_code == "LEASE_EXPIRED" and self.attempts >= 2
 
-    def end_lease(self, status: str, now: datetime, delay: float) -> None:
+    def end_lease(self, status: str, now: datetime, delay: float | None) -> None:
         self.status, self.lease_until = status, None
-        if status == "QUEUED":
+        if status == "QUEUED" and delay is not None:
             self.scheduled_at = now + timedelta(seconds=delay)
 
 

@@ -38,10 +38,12 @@ def settle(table: Table, row: Row, settlement: Settlement, now: datetime) -> Sta
     row.spec_hash = row.spec_hash or settlement.spec_hash
     if verdict is Status.SUCCEEDED:
         row.fail_code = row.fail_reason = None
-    _leave(table, row, verdict, now, timedelta(seconds=settlement.delay_seconds))
+    delay_seconds = settlement.delay_seconds
+    due_at = row.scheduled_at if delay_seconds is None else now + timedelta(seconds=delay_seconds)
+    _leave(table, row, verdict, now, due_at)
     if verdict is not Status.SUCCEEDED:
         event = {Status.CANCELLED: "job:cancelled", Status.DEAD_LETTER: "job:dead_lettered"}.get(verdict)
-        delay = {"delay_s": settlement.delay_seconds} if verdict is Status.QUEUED else {}
+        delay = {"delay_s": delay_seconds or 0.0} if verdict is Status.QUEUED else {}
         code = None if error is None else error.code
         table.note(
             row, now, event or str(settlement.event), attempt=attempt, code=code, locked_by=owner, **delay
@@ -70,7 +72,7 @@ def reap(table: Table, row: Row, now: datetime, delay: timedelta) -> Status:
     table.remember_failure(row, now, _EXPIRED)
     row.snoozes = 0
     row.lease_token = None  # shuts out the old holder
-    _leave(table, row, verdict, now, delay)
+    _leave(table, row, verdict, now, now + delay)
     event = {Status.QUEUED: "reaper:requeued", Status.CANCELLED: "job:cancelled"}.get(
         verdict, "reaper:dead_lettered"
     )
@@ -79,12 +81,12 @@ def reap(table: Table, row: Row, now: datetime, delay: timedelta) -> Status:
     return verdict
 
 
-def _leave(table: Table, row: Row, verdict: Status, now: datetime, delay: timedelta) -> None:
+def _leave(table: Table, row: Row, verdict: Status, now: datetime, due_at: datetime) -> None:
     row.status = verdict
     row.lease_owner = row.lease_expires_at = None
     if verdict is Status.QUEUED:
         row.finished_at = None
-        row.scheduled_at = now + delay
+        row.scheduled_at = due_at
         table.put(row)
     else:
         row.finished_at = now

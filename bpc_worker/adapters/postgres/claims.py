@@ -55,7 +55,10 @@ class Claims:
     async def take(
         self, *, limit: int, idle: bool, fresh: bool, caps: Caps, ends: Ends, now: datetime | None
     ) -> Look:
-        """Behind a pooler without the ends: its session has no lock_timeout, and waits for a locked row."""
+        """Behind a pooler without the ends: its session has no lock_timeout, and waits for a locked row.
+
+        Nor is all that is due tried there: nothing keeps such a session from reading the whole table for it.
+        """
         if ends and not self._link.dsn.prepared_statements:
             look = await self.take(limit=limit, idle=idle, fresh=fresh, caps=caps, ends=(), now=now)
             return replace(look, ended=False)
@@ -64,7 +67,8 @@ class Claims:
         turn = self._probes.next_turn()
         call = {"now": now, "nonce": nonce(), **self._terms, **(_ended(ends) if ends else {})}
         most = min([limit, *caps.values()])
-        if fresh and not ends and most > 0 and self._tries.next():
+        is_worth_a_try = fresh and not ends and most > 0 and self._link.dsn.prepared_statements
+        if is_worth_a_try and self._tries.next():
             all_due = await self._take_all_due(turn, call, most=most, idle=idle)
             if all_due is not None:
                 return all_due
@@ -76,7 +80,11 @@ class Claims:
         """None where much is queued, where more is due than fits, or a suspect: somebody has to be chosen."""
         statement = prepared("jobs/claim_all_due", *(["suspects"] if idle else []))
         began = time.monotonic()
-        rows = await self._answered(statement, call | self._probes.names | {"few": FEW, "most": most})
+        try:
+            rows = await self._answered(statement, call | self._probes.names | {"few": FEW, "most": most})
+        except BaseException:  # it may have taken too long: the next claim asks in order
+            self._tries.tell(paid=False)
+            raise
         seen, next_due = rows[0][:2]
         fitted = seen is not None and seen <= most
         self._tries.tell(paid=fitted and time.monotonic() - began < LONG)

@@ -27,7 +27,7 @@ settled AS (
       attempts = held.attempts_after,
       snoozes = least(%(snoozes)s::integer, 1000),
       scheduled_at = CASE WHEN held.verdict = 'QUEUED'
-                     THEN clock.now + make_interval(secs => %(delay_seconds)s::double precision)
+                     THEN coalesce(clock.now + make_interval(secs => %(delay_seconds)s::double precision), scheduled_at)
                      ELSE scheduled_at END,
       finished_at = CASE WHEN held.verdict = 'QUEUED' THEN NULL ELSE clock.now END,
       lease_owner = NULL,
@@ -51,7 +51,7 @@ noted AS (
            WHEN 'DEAD_LETTER' THEN 'job:dead_lettered'
            ELSE %(event)s END,
          jsonb_build_object('attempt', settled.attempt, 'code', %(fail_code)s::text, 'locked_by', %(owner)s::text)
-         || CASE WHEN settled.status = 'QUEUED' THEN jsonb_build_object('delay_s', %(delay_seconds)s::double precision)
+         || CASE WHEN settled.status = 'QUEUED' THEN jsonb_build_object('delay_s', coalesce(%(delay_seconds)s::double precision, 0))
             ELSE '{}' END
   FROM settled, clock
   WHERE settled.status <> 'SUCCEEDED'

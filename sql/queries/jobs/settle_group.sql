@@ -36,7 +36,8 @@ settled AS (
       attempts = held.attempts_after,
       snoozes = held.snoozes,
       scheduled_at = CASE WHEN held.verdict = 'QUEUED'
-                     THEN clock.now + make_interval(secs => held.delay_seconds) ELSE jobs.scheduled_at END,
+                     THEN coalesce(clock.now + make_interval(secs => held.delay_seconds), jobs.scheduled_at)
+                     ELSE jobs.scheduled_at END,
       finished_at = CASE WHEN held.verdict = 'QUEUED' THEN NULL ELSE clock.now END,
       lease_owner = NULL,
       lease_expires_at = NULL,
@@ -60,7 +61,7 @@ noted AS (
            WHEN 'DEAD_LETTER' THEN 'job:dead_lettered'
            ELSE settled.event END,
          jsonb_build_object('attempt', settled.attempt, 'code', settled.fail_code, 'locked_by', settled.owner)
-         || CASE WHEN settled.status = 'QUEUED' THEN jsonb_build_object('delay_s', settled.delay_seconds)
+         || CASE WHEN settled.status = 'QUEUED' THEN jsonb_build_object('delay_s', coalesce(settled.delay_seconds, 0))
             ELSE '{}' END
   FROM settled, clock
   WHERE settled.status <> 'SUCCEEDED'
