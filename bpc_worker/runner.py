@@ -29,7 +29,7 @@ _log = log.get("runner")
 
 _BETWEEN_EMPTY_LOOKS = 0.05  # at most twenty looks a second, however loud the bell
 _TIME_OUT_STEP = 0.25
-_MOST_FRUITLESS = 3  # looks in a row that saw jobs and got none: others were quicker
+_MOST_FRUITLESS = 3  # looks in a row that saw jobs and got none: others are quicker, or keep them locked
 _SMALLEST_HALF = 32  # of all slots, for which a claim of its own pays
 _OUTSIDERS = frozenset({"amqp", "notify"})
 
@@ -115,17 +115,11 @@ class Runner:
         fruitless = 0
         brought = await self._ask(fresh=fresh)
         while brought is not None:
-            if not brought.look.more or self._room(brought.ahead) <= 0 or stop.is_set():
+            fruitless = 0 if brought.look.claims else fruitless + 1
+            is_enough = not brought.look.more or fruitless > _MOST_FRUITLESS or stop.is_set()
+            if is_enough or self._room(brought.ahead) <= 0:
                 self._begin(brought)
                 return brought.look
-            fruitless = 0 if brought.look.claims else fruitless + 1
-            if (
-                fruitless > _MOST_FRUITLESS
-            ):  # somebody keeps locked what is due: no need to ask without a pause
-                self._begin(brought)
-                await self._parts.wake.pause(_BETWEEN_EMPTY_LOOKS, ignoring=frozenset())
-                brought = await self._ask(fresh=self._poll_is_due)
-                continue
             asking = asyncio.create_task(self._ask(fresh=self._poll_is_due, ahead=brought.ahead))
             await asyncio.sleep(0)  # by now it is sent
             self._begin(brought)
@@ -147,6 +141,8 @@ class Runner:
                 await self._wait(look)
             elif not look.claims and not look.more:
                 return
+            elif not look.claims:
+                await asyncio.sleep(_BETWEEN_EMPTY_LOOKS)
 
     @property
     def _free(self) -> int:
