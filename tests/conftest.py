@@ -8,8 +8,8 @@ import pytest
 from coverage import Coverage
 from hypothesis import is_hypothesis_test, settings
 
-from bpc_worker import log
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.observability import log
+from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database
 

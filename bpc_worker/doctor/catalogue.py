@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 from psycopg.rows import DictRow
 
-from bpc_worker.adapters.sql_files import sql_root
+from bpc_worker.postgres.sql_files import sql_root
 
 KINDS = ("functions", "tables", "columns", "constraints", "indexes", "triggers", "policies", "grants")
 _OF_A_COLUMN = {"default", "not null"}  # come with the column when it is made

@@ -8,10 +8,10 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from bpc_worker import app
-from bpc_worker.config import Settings
+from bpc_worker import wiring
+from bpc_worker.config.settings import Settings
 from bpc_worker.doctor.findings import Case, Finding, quoted
-from bpc_worker.log import redact
+from bpc_worker.observability.log import redact
 
 _OLDEST = 140000
 _OLDEST_TESTED = 150000
@@ -20,7 +20,7 @@ _WHY = "without it no job is claimed, settled or reaped"
 
 def connect(settings: Settings, url: str) -> psycopg.Connection[DictRow]:
     """As a worker connects, but also to a server that only reads."""
-    conninfo = make_conninfo(app.dsn(settings, url).conninfo(), target_session_attrs="any")
+    conninfo = make_conninfo(wiring.dsn(settings, url).conninfo(), target_session_attrs="any")
     return psycopg.connect(conninfo, autocommit=True, row_factory=dict_row, prepare_threshold=None)
 
 

@@ -5,10 +5,10 @@ from itertools import groupby
 
 import psycopg
 
-from bpc_worker.adapters.migrate import Applied, Migration, known
-from bpc_worker.adapters.sql_files import query
 from bpc_worker.doctor.catalogue import Difference, differences, expected, things
 from bpc_worker.doctor.findings import Case, Finding, literal
+from bpc_worker.postgres.migrate import Applied, Migration, known
+from bpc_worker.postgres.sql_files import query
 
 _ROOTS = {"table", "function"}
 _NOT_THE_OWNERS = {"table owner", "function owner"}  # giving away needs more than owning

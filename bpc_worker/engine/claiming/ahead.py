@@ -1,0 +1,70 @@
+"""Jobs that are claimed before there is a slot for them."""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from bpc_worker.engine.claiming.slots import Slots
+from bpc_worker.jobs.model import Claim
+
+_LONGEST_JOB = 0.05  # however slow the database is: who waits for slower ones, waits for long
+_PATIENCE = 0.1
+
+
+class Claimed(NamedTuple):
+    claim: Claim
+    sent_at: float  # when it was asked for
+
+
+class Early:
+    """While jobs are over sooner than a claim is answered, the next claim need not wait for their slots.
+
+    Some jobs take longer than those before them: then those that came early wait here, and not for long.
+    """
+
+    def __init__(self, slots: Slots, clock: Callable[[], float] = time.monotonic) -> None:
+        self._slots = slots
+        self._clock = clock
+        self._waiting: deque[Claimed] = deque()
+        self._began_at = -math.inf
+
+    def slots_by_then(self, sent_at: float) -> int:
+        """How many should be free when the next claim is answered, judged by the one that was sent then.
+
+        To be asked when that one is answered, and before its jobs have taken slots.
+        """
+        now = self._clock()
+        # Those that began last had the time of one claim, or a little more where it waited for them.
+        in_time = now - self._began_at < min(2 * (now - sent_at), _LONGEST_JOB)
+        return self._slots.count if in_time and self._slots.inside == 0 else 0
+
+    def now(self, claims: Iterable[Claimed]) -> list[Claimed]:
+        """Those of new claims that begin now; the others wait."""
+        new = list(claims)
+        inside = [each for each in new if not self._slots.is_outside(each.claim.type)]
+        if inside:
+            self._began_at = self._clock()
+        over = self._slots.over
+        if over <= 0:
+            return new
+        late = inside[-over:]
+        self._waiting.extend(late)
+        those = {id(each) for each in late}  # to compare them takes its time
+        return [each for each in new if id(each) not in those]
+
+    def next(self) -> Iterator[Claimed]:
+        """Those that need not wait any longer."""
+        while self._waiting and self._slots.over < len(self._waiting):
+            yield self._waiting.popleft()
+
+    def leave(self, *, patience: float = _PATIENCE) -> list[Claimed]:
+        """Those that have waited for too long: others may have a slot for them."""
+        if self._clock() - self._began_at < patience:
+            return []
+        leaving = list(self._waiting)
+        self._waiting.clear()
+        for each in leaving:
+            self._slots.leave(each.claim.type)
+        return leaving
