@@ -93,7 +93,7 @@ def export(wanted: str, *, out: Path, audience: str | None, tenant: str, config_
     \b
     Example: bpc-worker passport export HLS-EV78-2028-000417 --out out --audience public --tenant acme
     """
-    from bpc_worker.files.exporting import ExportFileError, write_new
+    from bpc_worker.files.writing import ExportFileError, write_new
     from bpc_worker.pipeline.export import export as exported
 
     if not out.is_dir() and out.suffix != ".zip":
