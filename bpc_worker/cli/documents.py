@@ -23,6 +23,7 @@ from bpc_worker.cli._common.session import (
     tenant_option,
     wait_options,
 )
+from bpc_worker.domain.states import DocumentStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.pipeline.documents import Document, DocumentDetail, FactFound, Upload
@@ -91,7 +92,7 @@ def document_add(  # noqa: PLR0913 - one argument per option
         click.echo(digest)
     if waited is None:
         tell(f"job {job_id} reads it; see what became of it with `bpc-worker document show {digest}`")
-    elif found is not None and found.status == "REJECTED":
+    elif found is not None and found.status == DocumentStatus.REJECTED:
         _refuse(found)
     elif found is None or not waited.job.succeeded:
         not_done(waited.job)
@@ -146,7 +147,7 @@ def _upload(
 
 
 @document.command("list")
-@click.option("--status", type=click.Choice(["UPLOADED", "VALIDATED", "REJECTED"], case_sensitive=False))
+@click.option("--status", type=click.Choice([*DocumentStatus], case_sensitive=False))
 @limit_option
 @tenant_option
 @json_option("One JSON object per version.")

@@ -22,7 +22,7 @@ from bpc_worker.cli.passport.check import keys
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config.settings import Settings
-    from bpc_worker.pipeline.keys import Key
+    from bpc_worker.domain.records import SigningKey
 
 __all__ = ["keys"]
 
@@ -101,7 +101,7 @@ def keys_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
 
     found = as_owner(config_path, tenant, list_keys)
 
-    def line(each: "Key") -> list[object]:
+    def line(each: "SigningKey") -> list[object]:
         return [each.key_id, each.status, base64(each.public_key)]
 
     if as_json:
@@ -113,7 +113,7 @@ def keys_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
         tell("no keys yet; register the configured one with `bpc-worker keys add`")
 
 
-def _entry(key: "Key") -> dict[str, str]:
+def _entry(key: "SigningKey") -> dict[str, str]:
     """As it stands in a registry file."""
     from bpc_worker.files.keys import base64
 

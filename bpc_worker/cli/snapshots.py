@@ -22,6 +22,7 @@ from bpc_worker.cli._common.session import (
     uuid_from,
     wait_options,
 )
+from bpc_worker.domain.states import SnapshotStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.pipeline.snapshots import Snapshot
@@ -112,7 +113,7 @@ def snapshot_seal(
 
 
 @snapshot.command("list")
-@click.option("--status", type=click.Choice(["BUILDING", "READY", "SEALED"], case_sensitive=False))
+@click.option("--status", type=click.Choice([*SnapshotStatus], case_sensitive=False))
 @limit_option
 @tenant_option
 @json_option("One JSON object per snapshot.")

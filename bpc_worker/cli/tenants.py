@@ -16,8 +16,8 @@ from bpc_worker.cli._common.session import (
 )
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.products import Product
-    from bpc_worker.pipeline.tenants import Tenant
+    from bpc_worker.domain.records import Product
+    from bpc_worker.postgres.tenants import Tenant
 
 
 @click.group(cls=Group)

@@ -1,6 +1,7 @@
 """The main job, watched: a battery's documents become a signed passport, on a database of the demo's own."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -21,15 +22,18 @@ from rich.console import Console
 from bpc_worker import wiring
 from bpc_worker.config.settings import Settings
 from bpc_worker.demo.screen import Screen, Step, draw_code
+from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.files.rules import read_rules
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import JobId
 from bpc_worker.pipeline import tenants as queue
 from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folder, start_build
+from bpc_worker.pipeline.jobs import wait_for_job
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
 from bpc_worker.pipeline.session import Owner, open_owner
 from bpc_worker.registry import Registry
+from bpc_worker.waiting.polling import poll
 
 DATABASE = "bpc_demo"
 TENANT = "demo"
@@ -72,7 +76,7 @@ async def _play(stage: Stage, *, chaos: bool) -> int:
         with _workers(stage, 2 if chaos else 1) as workers:
             await _publish_rules(stage, owner)
             state = await _build(stage, owner, workers if chaos else ())
-    if state.state != "DONE" or state.passport_version_id is None:
+    if state.state != BuildStatus.DONE or state.passport_version_id is None:
         return _stopped(stage, state)
     return _prove(stage, state.passport_version_id)
 
@@ -82,26 +86,20 @@ async def _publish_rules(stage: Stage, owner: Owner) -> None:
     signer = wiring.keyring(stage.settings).signer
     await add_key(owner, signer.key_id, signer.public_key)
     rules = await add_rules(owner, "battery_core", read_rules("battery_core"))
-    if rules.status == "DRAFT":
+    if rules.status == RulesStatus.DRAFT:
         stage.console.print("[bold]Rules[/]  battery_core: a worker runs the module's own tests …")
-        result = await _ended(stage, await run_rule_tests(owner, "battery_core"))
+        result = await _ended(owner, await run_rule_tests(owner, "battery_core"))
         stage.console.print(f"[bold]Rules[/]  all pass: {result}")
     await publish_rules(owner, "battery_core")
     stage.console.print(f"[bold]Rules[/]  battery_core version {rules.version} is published", highlight=False)
 
 
-async def _ended(stage: Stage, job_id: JobId) -> str:
-    with _connection(stage.url) as connection:
-        ends_at = time.monotonic() + _LONGEST_SECONDS
-        while time.monotonic() < ends_at:
-            [row] = connection.execute(
-                "SELECT status, result::text AS result, fail_reason FROM jobs WHERE job_id = %s", [job_id]
-            ).fetchall()
-            if row["status"] == "SUCCEEDED":
-                return str(row["result"])
-            if row["status"] not in {"QUEUED", "RUNNING"}:
-                raise Permanent(str(row["status"]), str(row["fail_reason"]))
-            await asyncio.sleep(_LOOK_SECONDS)
+async def _ended(owner: Owner, job_id: JobId) -> str:
+    job = await wait_for_job(owner, job_id, seconds=_LONGEST_SECONDS)
+    if job.succeeded:
+        return json.dumps(job.result)
+    if job.ended:
+        raise Permanent(job.status, job.status if job.last_error is None else job.last_error.message)
     raise Permanent("TIMEOUT", f"no worker ran the tests within {_LONGEST_SECONDS:g} s")
 
 
@@ -114,16 +112,18 @@ async def _build(stage: Stage, owner: Owner, victims: Sequence["Worker"]) -> Bui
         screen = cleanup.enter_context(Screen(stage.console))
         trap = Trap(stage.url, victims, screen) if victims else None
         build = await start_build(owner, read, again=True)
-        ends_at = time.monotonic() + _LONGEST_SECONDS
-        while True:
+
+        async def look() -> BuildState:
             state = await build_state(owner, build.build_id)
             steps = _steps(connection, build.build_id)
             screen.show(steps)
-            if state.state in {"DONE", "STOPPED"} or time.monotonic() > ends_at:
-                return state
-            if trap is not None:
+            if trap is not None and not state.ended:
                 trap.look(steps)
-            await asyncio.sleep(_LOOK_SECONDS)
+            return state
+
+        return await poll(
+            look, until=lambda state: state.ended, seconds=_LONGEST_SECONDS, every=_LOOK_SECONDS
+        )
 
 
 def _steps(connection: psycopg.Connection[dict[str, object]], build_id: UUID) -> list[Step]:

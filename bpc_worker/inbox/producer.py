@@ -16,9 +16,10 @@ import msgspec
 from bpc_worker import ids, wiring
 from bpc_worker.config.settings import Settings
 from bpc_worker.config.yaml import load_plain
+from bpc_worker.domain.ingesting import JOB_TYPE, workers_read
 from bpc_worker.engine.background import Around, Duty
 from bpc_worker.inbox.files import ChangedError, Inbox
-from bpc_worker.inbox.jobs import JOB_TYPE, FolderSays, Priorities, check_place, declared, ingest, refusal
+from bpc_worker.inbox.jobs import FolderSays, Priorities, check_place, declared, ingest, refusal
 from bpc_worker.inbox.keeping import MOST_INSIDE, kept_key, kept_name
 from bpc_worker.inbox.layout import DECLARATION, Meaning, Place, Wanted, shown
 from bpc_worker.inbox.queries import InboxQueries
@@ -189,8 +190,7 @@ class Producer:
 
     @property
     def _workers_read_what_is_kept(self) -> bool:
-        kept = self._inbox.kept_folder.resolve()
-        return any(kept.is_relative_to(Path(folder).resolve()) for folder in self._settings.ingest.folders)
+        return workers_read(self._inbox.kept_folder, self._settings.ingest.folders)
 
     def _folder_says(self, place: Place) -> FolderSays:
         try:

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-
-import msgspec
+from uuid import UUID
 
 from bpc_worker import wiring
 from bpc_worker.amqp.listener import publish_once
@@ -15,24 +14,18 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
+from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.session import Origin, Session, begin
-from bpc_worker.postgres.sql_files import query
 from bpc_worker.registry import Registry
+from bpc_worker.rows import value
 
 Tell = Callable[[Sequence[NewJob]], None]  # what was queued, after the commit
 
+MAX_REASON = 1000
+
 _CALL_SECONDS = 10.0
 _STATEMENT_SECONDS = 60.0
-
-
-class _Found(msgspec.Struct, frozen=True):
-    tenant_id: TenantId
-    name: str
-
-
-class _Login(msgspec.Struct, frozen=True):
-    login: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +77,19 @@ class Owner:
         await record(tx, *happened, tenant_id=self.tenant_id, actor_id=self.actor_id)
 
 
+def uuid_or_none(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def check_reason(reason: str) -> None:
+    """It goes into the audit trail, for ever."""
+    if not reason.strip() or len(reason) > MAX_REASON or not reason.isprintable():
+        raise Permanent(Code.VALIDATION_ERROR, f"a reason is one line of 1 to {MAX_REASON} characters")
+
+
 @asynccontextmanager
 async def open_owner(
     settings: Settings, registry: Registry, url: str, tenant: str, tell: Tell | None = None
@@ -91,16 +97,11 @@ async def open_owner(
     """The pipeline of a tenant, by id or by name."""
     link = Link(wiring.dsn(settings, url))
     try:
-        rows = await link.run(query("tenants/find"), {"wanted": tenant}, timeout=_CALL_SECONDS)
-        if not rows:
-            hint = "add it with `bpc-worker tenant add NAME`"
-            raise Permanent(Code.NOT_FOUND, f"no tenant {tenant!r}; {hint}")
-        found = msgspec.convert(rows[0], _Found)
-        [login] = await link.run(b"SELECT session_user::text AS login", timeout=_CALL_SECONDS)
-        actor = f"user:{msgspec.convert(login, _Login).login}"
+        found = await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)
+        login = value(await link.run(b"SELECT session_user::text", timeout=_CALL_SECONDS), str)
         tracer = wiring.tracer(settings)
         try:
-            yield Owner(settings, registry, found.tenant_id, found.name, actor, link, tell, tracer)
+            yield Owner(settings, registry, found.tenant_id, found.name, f"user:{login}", link, tell, tracer)
         finally:
             await asyncio.to_thread(tracer.close)  # it may wait for the collector, and others may not
     finally:

@@ -15,6 +15,7 @@ from bpc_worker.cli._common.session import (
     tenant_option,
 )
 from bpc_worker.cli.passport.check import passport
+from bpc_worker.domain.states import BuildStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from collections.abc import Callable
@@ -73,7 +74,7 @@ def build(
     if no_wait and not found.ended:
         tell(f"build {state.build_id} is queued; the same command without --no-wait watches it")
         _echo(state.build_id, as_json=as_json)
-    elif state.state == "DONE":
+    elif state.state == BuildStatus.DONE:
         tell(f"done: `bpc-worker passport show {state.passport_version_id}` shows it")
         _echo(state.passport_version_id, as_json=as_json)
     else:
@@ -113,13 +114,13 @@ def _progress(*, quiet: bool) -> "Callable[[BuildState], None]":
 
 def _line(state: "BuildState") -> str:
     documents = ", ".join(f"{each['file']} {each['status']}" for each in state.documents)
-    detail = f": {documents}" if state.state == "DOCUMENTS" else ""
+    detail = f": {documents}" if state.state == BuildStatus.DOCUMENTS else ""
     return f"build {state.build_id} {state.state}{detail}"
 
 
 def _not_done(found: "Watched", timeout: float) -> NoReturn:
     state = found.state
-    if state.state == "STOPPED":
+    if state.state == BuildStatus.STOPPED:
         tell("the build was stopped; mend this, then run the same command again:")
         tell(*(f"  {_error(each)}" for each in state.errors or []))
     elif found.troubles:

@@ -15,6 +15,7 @@ from bpc_worker.cli._common.session import (
     tenant_option,
 )
 from bpc_worker.cli.passport.versions import VERSION_ID, passport
+from bpc_worker.domain.states import PassportStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.pipeline.replays import Replayed
@@ -109,5 +110,5 @@ def export(wanted: str, *, out: Path, audience: str | None, tenant: str, config_
         tell("it was there already, with the same bytes")
     if audience is None:
         tell("it has all fields and the suppliers' facts; --audience makes one that can be handed on")
-    if found.status != "ACTIVE":
+    if found.status != PassportStatus.ACTIVE:
         tell(f"the version is {found.status}, which the bundle does not say")

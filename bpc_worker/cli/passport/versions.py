@@ -22,6 +22,7 @@ from bpc_worker.cli._common.session import (
     wait_options,
 )
 from bpc_worker.cli.passport.build import passport
+from bpc_worker.domain.states import PassportStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from datetime import datetime
@@ -33,14 +34,13 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
 __all__ = ["VERSION_ID", "passport"]
 
 VERSION_ID = "ID is that of a version; or that of a passport, or a serial number, for its newest version."
-_STATUSES = ["COMPILING", "SIGNED", "ACTIVE", "SUPERSEDED", "REVOKED"]
 
 
 @passport.command("list")
 @click.option(
     "--passport", "wanted", metavar="ID", help="Of one battery: id of its passport, or serial number."
 )
-@click.option("--status", type=click.Choice(_STATUSES), help="Only those.")
+@click.option("--status", type=click.Choice([*PassportStatus]), help="Only those.")
 @limit_option
 @tenant_option
 @json_option("One JSON object per version.")

@@ -20,9 +20,11 @@ from bpc_worker.cli._common.session import (
     wait_options,
 )
 from bpc_worker.cli.rules.texts import rules
+from bpc_worker.domain.states import RulesStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.rules import RulesDetail, RulesVersion
+    from bpc_worker.domain.records import RulesVersion
+    from bpc_worker.pipeline.rules import RulesDetail
     from bpc_worker.postgres.queue.job_states import JobState
 
 __all__ = ["rules"]
@@ -62,8 +64,8 @@ def rules_add(name: str, file: str, *, tenant: str, as_json: bool, config_path: 
     else:
         click.echo(_label(found))
     step = {
-        "DRAFT": f"have it tested: `bpc-worker rules run-tests {_label(found)} --wait`",
-        "VALIDATED": f"publish it: `bpc-worker rules publish {_label(found)}`",
+        RulesStatus.DRAFT: f"have it tested: `bpc-worker rules run-tests {_label(found)} --wait`",
+        RulesStatus.VALIDATED: f"publish it: `bpc-worker rules publish {_label(found)}`",
     }
     tell(f"{_label(found)} is {found.status}" + (f"; {step[found.status]}" if found.status in step else ""))
 

@@ -23,6 +23,7 @@ from bpc_worker.cli._common.session import (
     wait_options,
 )
 from bpc_worker.cli.webhook.endpoints import ENDPOINT, webhook
+from bpc_worker.domain.states import DeliveryStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from collections.abc import Callable
@@ -33,8 +34,6 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.postgres.queue.job_states import JobState
 
 __all__ = ["webhook"]
-
-_STATUSES = ("PENDING", "DELIVERED", "FAILED")
 
 
 @webhook.command("test", epilog=ENDPOINT)
@@ -82,7 +81,9 @@ async def _wait_for(
 
 @webhook.command("deliveries", epilog=ENDPOINT)
 @click.option("--endpoint", help="Only to this endpoint.")
-@click.option("--status", type=click.Choice(_STATUSES, case_sensitive=False), help="Only with this status.")
+@click.option(
+    "--status", type=click.Choice([*DeliveryStatus], case_sensitive=False), help="Only with this status."
+)
 @click.option("--newer", type=LENGTH, help="Only those made less than this ago, like 2h.")
 @limit_option
 @tenant_option

@@ -12,6 +12,7 @@ import pytest
 from bpc_worker import registry
 from bpc_worker.config import settings as config
 from bpc_worker.core.base.signing import Ed25519Signer, KeyStatus
+from bpc_worker.domain.records import RulesVersion
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.pipeline.documents import (
     Upload,
@@ -23,7 +24,7 @@ from bpc_worker.pipeline.documents import (
 from bpc_worker.pipeline.jobs import job_state, wait_for_job
 from bpc_worker.pipeline.keys import add_key, change_key, list_keys
 from bpc_worker.pipeline.products import add_product
-from bpc_worker.pipeline.rules import RulesVersion, add_rules, list_rules, publish_rules
+from bpc_worker.pipeline.rules import add_rules, list_rules, publish_rules
 from bpc_worker.pipeline.session import Owner, open_owner
 from bpc_worker.pipeline.snapshots import create_snapshot, list_snapshots, seal_snapshot, snapshot_detail
 from bpc_worker.postgres.sql_files import query
