@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base import canonical_json
-from bpc_worker.documents.model import Accepted, Declared
+from bpc_worker.documents.model import Accepted, Declared, Problem
 from bpc_worker.documents.parse import parse_document
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import Happened, tell
@@ -27,9 +27,7 @@ class Document(DocumentVersion, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    kind: str
-    mime_type: str
-    number_format: str | None
+    declared: Declared
     content: bytes
 
 
@@ -41,21 +39,15 @@ class ParsedFact(msgspec.Struct, frozen=True):
     pointer: str
 
 
-class Mistake(msgspec.Struct, frozen=True):
-    where: str
-    message: str
-
-
 class Response(msgspec.Struct, frozen=True):
     facts: list[ParsedFact] = []
     code: str | None = None  # set when it was rejected
-    mistakes: list[Mistake] = []
+    mistakes: list[Problem] = []
 
 
 def parse(request: Request) -> Response:
     """In a child: the content is whatever somebody sent."""
-    declared = Declared(kind=request.kind, mime_type=request.mime_type, number_format=request.number_format)
-    match parse_document(request.content, declared):
+    match parse_document(request.content, request.declared):
         case Accepted(facts=found):
             facts = [
                 ParsedFact(
@@ -69,8 +61,7 @@ def parse(request: Request) -> Response:
             ]
             return Response(facts=facts)
         case rejected:
-            mistakes = [Mistake(problem.where, problem.message) for problem in rejected.problems]
-            return Response(code=rejected.code, mistakes=mistakes)
+            return Response(code=rejected.code, mistakes=[*rejected.problems])
 
 
 PARSE = ChildTask(name="handlers.parse_facts:PARSE", request=Request, response=Response, run=parse)
@@ -84,8 +75,10 @@ async def handle(payload: ParseFacts, ctx: Context) -> None:
     elif document.status == DocumentStatus.REJECTED:
         await _reject(ctx, payload, document, Code.VALIDATION_ERROR, document.errors or [])
     else:
-        request = Request(document.kind, document.mime_type, document.number_format, document.content)
-        found = await ctx.child(PARSE, request)
+        declared = Declared(
+            kind=document.kind, mime_type=document.mime_type, number_format=document.number_format
+        )
+        found = await ctx.child(PARSE, Request(declared, document.content))
         if found.code is not None:
             await _reject(ctx, payload, document, found.code, msgspec.to_builtins(found.mistakes))
         await ctx.complete(

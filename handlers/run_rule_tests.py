@@ -7,7 +7,7 @@ import msgspec
 
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import RuleError, render
-from bpc_worker.core.rules.testing import PUBLISHABLE_CASES, run_tests
+from bpc_worker.core.rules.testing import PUBLISHABLE_CASES, TestResult, run_tests
 from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.records import RulesText
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
@@ -26,16 +26,10 @@ class Request(msgspec.Struct, frozen=True):
     seed: int
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    name: str
-    cases: int
-    failure: str | None
-
-
 class Response(msgspec.Struct, frozen=True):
     passed: bool
     cases: int
-    tests: list[Outcome]
+    tests: list[TestResult]
 
 
 def run(request: Request) -> Response:
@@ -44,8 +38,7 @@ def run(request: Request) -> Response:
         report = run_tests(load(request.dsl), seed=request.seed)
     except RuleError as error:
         raise Permanent(error.code, render(request.dsl, error)) from error
-    tests = [Outcome(each.name, each.cases, each.failure) for each in report.results]
-    return Response(report.passed, report.cases, tests)
+    return Response(report.passed, report.cases, [*report.results])
 
 
 RUN = ChildTask(name="handlers.run_rule_tests:RUN", request=Request, response=Response, run=run)
@@ -71,7 +64,7 @@ def _publishable(report: Response) -> bool:
     return report.passed and report.cases >= PUBLISHABLE_CASES
 
 
-def _why(report: Response, failed: list[Outcome]) -> str:
+def _why(report: Response, failed: list[TestResult]) -> str:
     if failed:
         return f"{len(failed)} of {len(report.tests)} tests fail, the first of them {failed[0].name}"
     return f"{report.cases} cases pass, {PUBLISHABLE_CASES} are needed: add tests or cases"

@@ -160,9 +160,7 @@ async def _found(owner: Owner, tx: Tx, wanted: str) -> _Judged:
 
 async def list_documents(owner: Owner, *, status: str | None = None, limit: int = 1000) -> list[Document]:
     """Newest first."""
-    params = {"tenant_id": owner.tenant_id, "status": status, "limit": limit}
-    async with owner.reading() as tx:
-        return all_of(await tx.query("documents/list", params), Document)
+    return await owner.rows("documents/list", Document, status=status, limit=limit)
 
 
 async def document_facts(owner: Owner, wanted: str) -> list[FactFound]:

@@ -4,7 +4,7 @@ from bpc_worker.domain.records import Passport, Product
 from bpc_worker.handler_api import Tx
 from bpc_worker.pipeline.session import Owner
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of, one
+from bpc_worker.rows import one
 
 
 @again
@@ -31,5 +31,4 @@ async def ensure_passport(owner: Owner, tx: Tx, product: Product, serial: str) -
 
 
 async def products(owner: Owner) -> list[Product]:
-    async with owner.reading() as tx:
-        return all_of(await tx.query("products/list", {"tenant_id": owner.tenant_id}), Product)
+    return await owner.rows("products/list", Product)

@@ -19,7 +19,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.session import Owner
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of, maybe, one
+from bpc_worker.rows import maybe, one
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 
@@ -148,5 +148,4 @@ async def published_rules(owner: Owner, tx: Tx, name: str) -> RulesVersion:
 
 
 async def list_rules(owner: Owner) -> list[RulesVersion]:
-    async with owner.reading() as tx:
-        return all_of(await tx.query("rules/list", {"tenant_id": owner.tenant_id}), RulesVersion)
+    return await owner.rows("rules/list", RulesVersion)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
 from bpc_worker import wiring
@@ -18,8 +19,9 @@ from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.session import Origin, Session, begin
 from bpc_worker.registry import Registry
-from bpc_worker.rows import value
+from bpc_worker.rows import all_of, value
 
+T = TypeVar("T")
 Tell = Callable[[Sequence[NewJob]], None]  # what was queued, after the commit
 
 MAX_REASON = 1000
@@ -72,6 +74,11 @@ class Owner:
         except BaseException:
             self.link.drop()  # the server rolls back; the next transaction connects anew
             raise
+
+    async def rows(self, name: str, record_type: type[T], **params: object) -> list[T]:
+        """What a query finds of the tenant's, in a view of its own."""
+        async with self.reading() as tx:
+            return all_of(await tx.query(name, {"tenant_id": self.tenant_id} | params), record_type)
 
     async def record(self, tx: Tx, *happened: Happened) -> None:
         await record(tx, *happened, tenant_id=self.tenant_id, actor_id=self.actor_id)

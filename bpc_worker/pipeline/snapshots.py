@@ -116,6 +116,4 @@ async def snapshot_detail(owner: Owner, snapshot_id: UUID) -> SnapshotDetail:
 
 async def list_snapshots(owner: Owner, *, status: str | None = None, limit: int = 1000) -> list[Snapshot]:
     """Newest first."""
-    params = {"tenant_id": owner.tenant_id, "status": status, "limit": limit}
-    async with owner.reading() as tx:
-        return all_of(await tx.query("snapshots/list", params), Snapshot)
+    return await owner.rows("snapshots/list", Snapshot, status=status, limit=limit)

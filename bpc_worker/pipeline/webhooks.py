@@ -107,9 +107,7 @@ async def rotate(owner: Owner, wanted: str, *, overlap_seconds: float, secret: s
 
 
 async def list_endpoints(owner: Owner) -> list[Endpoint]:
-    async with owner.reading() as tx:
-        params = {"tenant_id": owner.tenant_id, "id": None, "url": None}
-        return all_of(await tx.query("webhooks/list", params), Endpoint)
+    return await owner.rows("webhooks/list", Endpoint, id=None, url=None)
 
 
 async def find_endpoint(owner: Owner, tx: Tx, wanted: str) -> Endpoint:

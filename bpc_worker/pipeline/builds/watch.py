@@ -9,7 +9,6 @@ import msgspec
 
 from bpc_worker.pipeline.builds.start import BuildState, build_state
 from bpc_worker.pipeline.session import Owner
-from bpc_worker.rows import all_of
 from bpc_worker.waiting.polling import poll
 
 _LOOKS_PER_SECOND = 5
@@ -57,6 +56,4 @@ async def watch(
 
 
 async def troubles(owner: Owner, build_id: UUID) -> list[Trouble]:
-    async with owner.reading() as tx:
-        params = {"tenant_id": owner.tenant_id, "correlation_id": str(build_id)}
-        return all_of(await tx.query("builds/troubles", params), Trouble)
+    return await owner.rows("builds/troubles", Trouble, correlation_id=str(build_id))
