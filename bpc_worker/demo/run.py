@@ -31,7 +31,7 @@ from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folde
 from bpc_worker.pipeline.jobs import wait_for_job
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
-from bpc_worker.pipeline.session import Owner, open_owner
+from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.registry import Registry
 from bpc_worker.waiting.polling import poll
 
@@ -72,30 +72,30 @@ def play(settings: Settings, registry: Registry, url: str, out: Path, *, chaos: 
 
 async def _play(stage: Stage, *, chaos: bool) -> int:
     await queue.add_tenant(stage.settings, stage.url, TENANT)
-    async with open_owner(stage.settings, stage.registry, stage.url, TENANT) as owner:
+    async with open_pipeline(stage.settings, stage.registry, stage.url, TENANT) as pipeline:
         with _workers(stage, 2 if chaos else 1) as workers:
-            await _publish_rules(stage, owner)
-            state = await _build(stage, owner, workers if chaos else ())
+            await _publish_rules(stage, pipeline)
+            state = await _build(stage, pipeline, workers if chaos else ())
     if state.state != BuildStatus.DONE or state.passport_version_id is None:
         return _stopped(stage, state)
     return _prove(stage, state.passport_version_id)
 
 
-async def _publish_rules(stage: Stage, owner: Owner) -> None:
+async def _publish_rules(stage: Stage, pipeline: PipelineSession) -> None:
     """A key that signs, and rules whose own tests pass."""
     signer = wiring.keyring(stage.settings).signer
-    await add_key(owner, signer.key_id, signer.public_key)
-    rules = await add_rules(owner, "battery_core", read_rules("battery_core"))
+    await add_key(pipeline, signer.key_id, signer.public_key)
+    rules = await add_rules(pipeline, "battery_core", read_rules("battery_core"))
     if rules.status == RulesStatus.DRAFT:
         stage.console.print("[bold]Rules[/]  battery_core: a worker runs the module's own tests …")
-        result = await _ended(owner, await run_rule_tests(owner, "battery_core"))
+        result = await _ended(pipeline, await run_rule_tests(pipeline, "battery_core"))
         stage.console.print(f"[bold]Rules[/]  all pass: {result}")
-    await publish_rules(owner, "battery_core")
+    await publish_rules(pipeline, "battery_core")
     stage.console.print(f"[bold]Rules[/]  battery_core version {rules.version} is published", highlight=False)
 
 
-async def _ended(owner: Owner, job_id: JobId) -> str:
-    job = await wait_for_job(owner, job_id, seconds=_LONGEST_SECONDS)
+async def _ended(pipeline: PipelineSession, job_id: JobId) -> str:
+    job = await wait_for_job(pipeline, job_id, seconds=_LONGEST_SECONDS)
     if job.succeeded:
         return json.dumps(job.result)
     if job.ended:
@@ -103,7 +103,7 @@ async def _ended(owner: Owner, job_id: JobId) -> str:
     raise Permanent("TIMEOUT", f"no worker ran the tests within {_LONGEST_SECONDS:g} s")
 
 
-async def _build(stage: Stage, owner: Owner, victims: Sequence["Worker"]) -> BuildState:
+async def _build(stage: Stage, pipeline: PipelineSession, victims: Sequence["Worker"]) -> BuildState:
     with as_file(files("bpc_worker.demo") / "examples" / "ev") as folder:
         read = read_folder(folder, document_bytes=stage.settings.limits.document_bytes)
     names = ", ".join(document.entry.file for document in read.documents)
@@ -111,10 +111,10 @@ async def _build(stage: Stage, owner: Owner, victims: Sequence["Worker"]) -> Bui
     with _connection(stage.url) as connection, ExitStack() as cleanup:
         screen = cleanup.enter_context(Screen(stage.console))
         trap = Trap(stage.url, victims, screen) if victims else None
-        build = await start_build(owner, read, again=True)
+        build = await start_build(pipeline, read, again=True)
 
         async def look() -> BuildState:
-            state = await build_state(owner, build.build_id)
+            state = await build_state(pipeline, build.build_id)
             steps = _steps(connection, build.build_id)
             screen.show(steps)
             if trap is not None and not state.ended:

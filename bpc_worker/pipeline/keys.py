@@ -9,7 +9,7 @@ from bpc_worker.domain.signing import key_registry
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.keys.keyring import development_signer
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of
 
@@ -19,19 +19,19 @@ _RESTRICT_VIOLATION = "23001"
 
 
 @again
-async def add_key(owner: Owner, key_id: str, public_key: bytes) -> bool:
+async def add_key(pipeline: PipelineSession, key_id: str, public_key: bytes) -> bool:
     """ACTIVE from now on; False when it was there already. A key id stands for one key for ever."""
-    _check(owner, key_id, public_key)
-    async with owner.transaction() as tx:
-        params = {"tenant_id": owner.tenant_id, "key_id": key_id, "public_key": public_key}
+    _check(pipeline, key_id, public_key)
+    async with pipeline.transaction() as tx:
+        params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "public_key": public_key}
         added = bool(await tx.query("keys/add", params))
-        _check_trusted(await _keys(owner, tx), key_id, public_key)
+        _check_trusted(await _keys(pipeline, tx), key_id, public_key)
         if added:
-            await _tell(owner, tx, "KEY_ADDED", key_id, public_key)
+            await _tell(pipeline, tx, "KEY_ADDED", key_id, public_key)
         return added
 
 
-def _check(owner: Owner, key_id: str, public_key: bytes) -> None:
+def _check(pipeline: PipelineSession, key_id: str, public_key: bytes) -> None:
     if not (key_id.isprintable() and key_id.strip() == key_id != "" and len(key_id) <= _LONGEST_ID):
         message = f"a key id has 1 to {_LONGEST_ID} printable characters, and no blanks around them"
         raise Permanent(Code.VALIDATION_ERROR, message)
@@ -39,7 +39,7 @@ def _check(owner: Owner, key_id: str, public_key: bytes) -> None:
         signing.check_public_key(public_key)
     except signing.SignatureError as error:
         raise Permanent(Code.VALIDATION_ERROR, error.message) from error
-    if owner.settings.env == "prod" and public_key == development_signer().public_key:
+    if pipeline.settings.env == "prod" and public_key == development_signer().public_key:
         message = (
             "the development key is known to everybody, and env is prod; `bpc-worker keys generate` makes one"
         )
@@ -61,10 +61,10 @@ def _check_trusted(keys: list[SigningKey], key_id: str, public_key: bytes) -> No
         raise Permanent(Code.VALIDATION_ERROR, message)
 
 
-async def change_key(owner: Owner, key_id: str, status: signing.KeyStatus) -> bool:
+async def change_key(pipeline: PipelineSession, key_id: str, status: signing.KeyStatus) -> bool:
     """RETIRED verifies only, REVOKED does nothing any more; neither can be taken back. False: it was so."""
     try:
-        return await _change(owner, key_id, status)
+        return await _change(pipeline, key_id, status)
     except Permanent as error:
         if (error.detail or {}).get("sqlstate") != _RESTRICT_VIOLATION:
             raise
@@ -72,13 +72,13 @@ async def change_key(owner: Owner, key_id: str, status: signing.KeyStatus) -> bo
 
 
 @again
-async def _change(owner: Owner, key_id: str, status: signing.KeyStatus) -> bool:
-    async with owner.transaction() as tx:
-        key = await _key(owner, tx, key_id)
-        params = {"tenant_id": owner.tenant_id, "key_id": key_id, "status": status}
+async def _change(pipeline: PipelineSession, key_id: str, status: signing.KeyStatus) -> bool:
+    async with pipeline.transaction() as tx:
+        key = await _key(pipeline, tx, key_id)
+        params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "status": status}
         if not await tx.query("keys/change", params):
             return False
-        await _tell(owner, tx, f"KEY_{status}", key_id, key.public_key)
+        await _tell(pipeline, tx, f"KEY_{status}", key_id, key.public_key)
         return True
 
 
@@ -92,39 +92,39 @@ def _why_not(key_id: str, said: str) -> str:
     return f"key {key_id!r} is revoked, and stays so; add another with `bpc-worker keys add`"
 
 
-async def list_keys(owner: Owner) -> list[SigningKey]:
-    return await owner.rows("keys/registry", SigningKey)
+async def list_keys(pipeline: PipelineSession) -> list[SigningKey]:
+    return await pipeline.rows("keys/registry", SigningKey)
 
 
-async def registry(owner: Owner, tx: Tx) -> signing.KeyRegistry:
-    return key_registry(await _keys(owner, tx))
+async def registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
+    return key_registry(await _keys(pipeline, tx))
 
 
-async def sound_registry(owner: Owner, tx: Tx) -> signing.KeyRegistry:
+async def sound_registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
     """The same in our words for a key that cannot have come in by the front door."""
     try:
-        return await registry(owner, tx)
+        return await registry(pipeline, tx)
     except signing.SignatureError as error:
         raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error.message}") from error
 
 
-async def _key(owner: Owner, tx: Tx, key_id: str) -> SigningKey:
-    found = [key for key in await _keys(owner, tx) if key.key_id == key_id]
+async def _key(pipeline: PipelineSession, tx: Tx, key_id: str) -> SigningKey:
+    found = [key for key in await _keys(pipeline, tx) if key.key_id == key_id]
     if not found:
         raise Permanent(Code.NOT_FOUND, f"no key {key_id!r}; `bpc-worker keys list` shows them")
     return found[0]
 
 
-async def _keys(owner: Owner, tx: Tx) -> list[SigningKey]:
-    return all_of(await tx.query("keys/registry", {"tenant_id": owner.tenant_id}), SigningKey)
+async def _keys(pipeline: PipelineSession, tx: Tx) -> list[SigningKey]:
+    return all_of(await tx.query("keys/registry", {"tenant_id": pipeline.tenant_id}), SigningKey)
 
 
-async def _tell(owner: Owner, tx: Tx, event_type: str, key_id: str, public_key: bytes) -> None:
+async def _tell(pipeline: PipelineSession, tx: Tx, event_type: str, key_id: str, public_key: bytes) -> None:
     """Keys have names, aggregates have ids: the id is made from tenant and name."""
     happened = Happened(
         event_type=event_type,
         aggregate_type="signing_key",
-        aggregate_id=uuid5(_NAMESPACE, f"signing_key {owner.tenant_id} {key_id}"),
+        aggregate_id=uuid5(_NAMESPACE, f"signing_key {pipeline.tenant_id} {key_id}"),
         payload={"key_id": key_id, "public_key": public_key.hex()},
     )
-    await owner.record(tx, happened)
+    await pipeline.record(tx, happened)

@@ -2,27 +2,29 @@
 
 from bpc_worker.domain.records import Passport, Product
 from bpc_worker.handler_api import Tx
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import one
 
 
 @again
-async def add_product(owner: Owner, identifier: str, name: str) -> tuple[Product, bool]:
+async def add_product(pipeline: PipelineSession, identifier: str, name: str) -> tuple[Product, bool]:
     """The product with this identifier, and whether it is new; one that was there keeps its name."""
-    async with owner.transaction() as tx:
-        return await ensure_product(owner, tx, identifier, name)
+    async with pipeline.transaction() as tx:
+        return await ensure_product(pipeline, tx, identifier, name)
 
 
-async def ensure_product(owner: Owner, tx: Tx, identifier: str, name: str) -> tuple[Product, bool]:
-    params = {"tenant_id": owner.tenant_id, "identifier": identifier, "name": name}
+async def ensure_product(
+    pipeline: PipelineSession, tx: Tx, identifier: str, name: str
+) -> tuple[Product, bool]:
+    params = {"tenant_id": pipeline.tenant_id, "identifier": identifier, "name": name}
     added = bool(await tx.query("products/add", params))
     return one(await tx.query("products/find", params), Product, "product"), added
 
 
-async def ensure_passport(owner: Owner, tx: Tx, product: Product, serial: str) -> Passport:
+async def ensure_passport(pipeline: PipelineSession, tx: Tx, product: Product, serial: str) -> Passport:
     params = {
-        "tenant_id": owner.tenant_id,
+        "tenant_id": pipeline.tenant_id,
         "battery_product_id": product.battery_product_id,
         "serial": serial,
     }
@@ -30,5 +32,5 @@ async def ensure_passport(owner: Owner, tx: Tx, product: Product, serial: str) -
     return one(await tx.query("passports/find", params), Passport, "passport")
 
 
-async def products(owner: Owner) -> list[Product]:
-    return await owner.rows("products/list", Product)
+async def products(pipeline: PipelineSession) -> list[Product]:
+    return await pipeline.rows("products/list", Product)

@@ -1,4 +1,4 @@
-"""The transactions of a pipeline's owner: for one tenant, with an actor's name, waking workers afterwards."""
+"""The transactions of a pipeline's pipeline: for one tenant, with an actor's name, waking workers afterwards."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -31,8 +31,8 @@ _STATEMENT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """One tenant's pipeline, as its owner sees it. Made by `open_owner`."""
+class PipelineSession:
+    """One tenant's pipeline, as its pipeline sees it. Made by `open_pipeline`."""
 
     settings: Settings
     registry: Registry
@@ -98,9 +98,9 @@ def check_reason(reason: str) -> None:
 
 
 @asynccontextmanager
-async def open_owner(
+async def open_pipeline(
     settings: Settings, registry: Registry, url: str, tenant: str, tell: Tell | None = None
-) -> AsyncIterator[Owner]:
+) -> AsyncIterator[PipelineSession]:
     """The pipeline of a tenant, by id or by name."""
     link = Link(wiring.dsn(settings, url))
     try:
@@ -108,7 +108,9 @@ async def open_owner(
         login = value(await link.run(b"SELECT session_user::text", timeout=_CALL_SECONDS), str)
         tracer = wiring.tracer(settings)
         try:
-            yield Owner(settings, registry, found.tenant_id, found.name, f"user:{login}", link, tell, tracer)
+            yield PipelineSession(
+                settings, registry, found.tenant_id, found.name, f"user:{login}", link, tell, tracer
+            )
         finally:
             await asyncio.to_thread(tracer.close)  # it may wait for the collector, and others may not
     finally:

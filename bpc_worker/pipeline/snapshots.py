@@ -11,7 +11,7 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.documents import Document, find_document
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of, maybe, value
 
@@ -47,22 +47,22 @@ class _Contradiction(msgspec.Struct, frozen=True):
 
 
 @again
-async def create_snapshot(owner: Owner, documents: Sequence[str]) -> Snapshot:
+async def create_snapshot(pipeline: PipelineSession, documents: Sequence[str]) -> Snapshot:
     """BUILDING, with the facts of these documents; nothing is made when they cannot stand together."""
-    async with owner.transaction() as tx:
+    async with pipeline.transaction() as tx:
         # First: from here on retention waits for us.
-        made = value(await tx.query("builds/make_snapshot", {"tenant_id": owner.tenant_id}), UUID)
-        found = [await find_document(owner, tx, wanted) for wanted in documents]
+        made = value(await tx.query("builds/make_snapshot", {"tenant_id": pipeline.tenant_id}), UUID)
+        found = [await find_document(pipeline, tx, wanted) for wanted in documents]
         _check_validated(found)
         params = {
-            "tenant_id": owner.tenant_id,
+            "tenant_id": pipeline.tenant_id,
             "snapshot_id": made,
             "document_version_ids": [document.document_version_id for document in found],
         }
         if not await tx.query("snapshots/fill", params):
             raise Permanent(Code.VALIDATION_ERROR, "there are no facts in these documents; name others")
         _check_agreement(all_of(await tx.query("snapshots/contradictions", params), _Contradiction))
-        return await _snapshot(owner, tx, made)
+        return await _snapshot(pipeline, tx, made)
 
 
 def _check_validated(documents: Sequence[Document]) -> None:
@@ -86,17 +86,17 @@ def _check_agreement(contradictions: Sequence[_Contradiction]) -> None:
 
 
 @again
-async def seal_snapshot(owner: Owner, snapshot_id: UUID) -> JobId | None:
+async def seal_snapshot(pipeline: PipelineSession, snapshot_id: UUID) -> JobId | None:
     """Queue the sealing; None when it is sealed already."""
-    async with owner.transaction() as tx:
-        if (await _snapshot(owner, tx, snapshot_id)).status == SnapshotStatus.SEALED:
+    async with pipeline.transaction() as tx:
+        if (await _snapshot(pipeline, tx, snapshot_id)).status == SnapshotStatus.SEALED:
             return None
         payload = {"snapshot_id": str(snapshot_id), "seal": True}
         return await tx.enqueue(NewJob(type="BUILD_SNAPSHOT", payload=payload))
 
 
-async def _snapshot(owner: Owner, tx: Tx, snapshot_id: UUID) -> Snapshot:
-    params = {"tenant_id": owner.tenant_id, "snapshot_id": snapshot_id}
+async def _snapshot(pipeline: PipelineSession, tx: Tx, snapshot_id: UUID) -> Snapshot:
+    params = {"tenant_id": pipeline.tenant_id, "snapshot_id": snapshot_id}
     found = maybe(await tx.query("snapshots/find", params), Snapshot)
     if found is None:
         hint = "`bpc-worker snapshot list` shows them"
@@ -104,16 +104,18 @@ async def _snapshot(owner: Owner, tx: Tx, snapshot_id: UUID) -> Snapshot:
     return found
 
 
-async def snapshot_detail(owner: Owner, snapshot_id: UUID) -> SnapshotDetail:
-    params = {"tenant_id": owner.tenant_id, "snapshot_id": snapshot_id}
-    async with owner.reading() as tx:
+async def snapshot_detail(pipeline: PipelineSession, snapshot_id: UUID) -> SnapshotDetail:
+    params = {"tenant_id": pipeline.tenant_id, "snapshot_id": snapshot_id}
+    async with pipeline.reading() as tx:
         return SnapshotDetail(
-            **msgspec.structs.asdict(await _snapshot(owner, tx, snapshot_id)),
+            **msgspec.structs.asdict(await _snapshot(pipeline, tx, snapshot_id)),
             documents=all_of(await tx.query("snapshots/documents", params), SourceRef),
             passport_versions=all_of(await tx.query("snapshots/passport_versions", params), VersionRef),
         )
 
 
-async def list_snapshots(owner: Owner, *, status: str | None = None, limit: int = 1000) -> list[Snapshot]:
+async def list_snapshots(
+    pipeline: PipelineSession, *, status: str | None = None, limit: int = 1000
+) -> list[Snapshot]:
     """Newest first."""
-    return await owner.rows("snapshots/list", Snapshot, status=status, limit=limit)
+    return await pipeline.rows("snapshots/list", Snapshot, status=status, limit=limit)

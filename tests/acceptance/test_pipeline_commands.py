@@ -1,4 +1,4 @@
-"""The commands of a pipeline's owner as real processes: what they print, how they end, what they say next."""
+"""The commands of a pipeline's pipeline as real processes: what they print, how they end, what they say next."""
 
 import json
 import subprocess

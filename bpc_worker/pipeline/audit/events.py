@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 
 
 class ListedEvent(msgspec.Struct, frozen=True):
@@ -22,8 +22,8 @@ class ListedEvent(msgspec.Struct, frozen=True):
     event_hash: bytes
 
 
-async def list_events(owner: Owner, aggregate_id: UUID | None, limit: int) -> list[ListedEvent]:
+async def list_events(pipeline: PipelineSession, aggregate_id: UUID | None, limit: int) -> list[ListedEvent]:
     """The newest, oldest first."""
     name = "events/newest" if aggregate_id is None else "events/of_aggregate"
-    found = await owner.rows(name, ListedEvent, aggregate_id=aggregate_id, limit=limit)
+    found = await pipeline.rows(name, ListedEvent, aggregate_id=aggregate_id, limit=limit)
     return found[::-1]
