@@ -8,9 +8,9 @@ import click
 
 from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, Group, fail
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
     counted,
+    in_pipeline,
     json_option,
     limit_option,
     not_done,
@@ -70,19 +70,21 @@ def document_add(  # noqa: PLR0913 - one argument per option
     Example: bpc-worker document add bom.csv --kind BOM --number-format 1.234,56 --tenant acme --wait
     """
     from bpc_worker.pipeline.documents import Upload, Waited, add_document, wait_for_document
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
 
-    async def send(owner: Owner) -> tuple[Upload, str, Waited | None]:
+    async def send(pipeline: PipelineSession) -> tuple[Upload, str, Waited | None]:
         upload = _upload(
-            file, kind.upper(), mime_type, ref, number_format, owner.settings.limits.document_bytes
+            file, kind.upper(), mime_type, ref, number_format, pipeline.settings.limits.document_bytes
         )
-        job_id = await add_document(owner, upload)
+        job_id = await add_document(pipeline, upload)
         waited = None
         if wait:
-            waited = await wait_for_document(owner, job_id, upload.sha256, seconds=timeout, looked=patience())
+            waited = await wait_for_document(
+                pipeline, job_id, upload.sha256, seconds=timeout, looked=patience()
+            )
         return upload, str(job_id), waited
 
-    upload, job_id, waited = as_owner(config_path, tenant, send)
+    upload, job_id, waited = in_pipeline(config_path, tenant, send)
     found = None if waited is None else waited.document
     digest = upload.sha256.hex() if found is None else found.sha256.hex()
     if as_json:
@@ -162,7 +164,9 @@ def document_list(
     from bpc_worker.pipeline.documents import list_documents
 
     wanted = None if status is None else status.upper()
-    found = as_owner(config_path, tenant, lambda owner: list_documents(owner, status=wanted, limit=limit))
+    found = in_pipeline(
+        config_path, tenant, lambda pipeline: list_documents(pipeline, status=wanted, limit=limit)
+    )
 
     def line(each: "Document") -> list[object]:
         return [each.document_version_id, each.status, each.kind, each.facts, each.external_ref]
@@ -184,7 +188,7 @@ def document_show(id_: str, *, tenant: str, as_json: bool, config_path: str | No
     """
     from bpc_worker.pipeline.documents import document_detail
 
-    found = as_owner(config_path, tenant, lambda owner: document_detail(owner, id_))
+    found = in_pipeline(config_path, tenant, lambda pipeline: document_detail(pipeline, id_))
     if as_json:
         show_json(found)
         return
@@ -211,7 +215,7 @@ def document_facts(id_: str, *, tenant: str, as_json: bool, config_path: str | N
     from bpc_worker.core.base import canonical_json
     from bpc_worker.pipeline import documents
 
-    found = as_owner(config_path, tenant, lambda owner: documents.document_facts(owner, id_))
+    found = in_pipeline(config_path, tenant, lambda pipeline: documents.document_facts(pipeline, id_))
 
     def line(fact: "FactFound") -> list[object]:
         return [fact.fact_type, fact.fact_key, fact.pointer, fact.canonical.decode()]

@@ -9,9 +9,9 @@ import click
 
 from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, fail, settings_from
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
     counted,
+    in_pipeline,
     json_option,
     show_json,
     show_lines,
@@ -55,7 +55,7 @@ def keys_add(*, key_id: str | None, public_key: str | None, tenant: str, config_
     else:
         key = _public_key(public_key)
     name = key_id
-    added = as_owner(config_path, tenant, lambda owner: add_key(owner, name, key))
+    added = in_pipeline(config_path, tenant, lambda pipeline: add_key(pipeline, name, key))
     click.echo(name)
     tell(f"key {name!r} {'is ACTIVE now' if added else 'was there already'}")
 
@@ -99,7 +99,7 @@ def keys_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
     from bpc_worker.files.keys import base64
     from bpc_worker.pipeline.keys import list_keys
 
-    found = as_owner(config_path, tenant, list_keys)
+    found = in_pipeline(config_path, tenant, list_keys)
 
     def line(each: "Key") -> list[object]:
         return [each.key_id, each.status, base64(each.public_key)]
@@ -133,7 +133,7 @@ def keys_export(*, out: str, tenant: str, config_path: str | None) -> None:
     from bpc_worker.files.keys import KeyFileError, write_registry
     from bpc_worker.pipeline.keys import list_keys
 
-    found = as_owner(config_path, tenant, list_keys)
+    found = in_pipeline(config_path, tenant, list_keys)
     text = json.dumps({"keys": [_entry(each) for each in found]}, ensure_ascii=False, indent=2)
     if out == _STDOUT:
         click.echo(text)
@@ -190,6 +190,8 @@ def _change(config_path: str | None, tenant: str, key_id: str, status: str) -> N
     from bpc_worker.core.base.signing import KeyStatus
     from bpc_worker.pipeline.keys import change_key
 
-    changed = as_owner(config_path, tenant, lambda owner: change_key(owner, key_id, KeyStatus(status)))
+    changed = in_pipeline(
+        config_path, tenant, lambda pipeline: change_key(pipeline, key_id, KeyStatus(status))
+    )
     tell(f"key {key_id!r} {'is' if changed else 'was already'} {status}")
     tell("give those who verify the new registry: `bpc-worker keys export --out keys.json`")

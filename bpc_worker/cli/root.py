@@ -147,21 +147,21 @@ def enqueue(  # noqa: PLR0913 - one argument per option
     Example: bpc-worker enqueue RUN_COMMAND --tenant acme --payload '{"command": "hello"}'
     """
     from bpc_worker.jobs.model import NewJob
-    from bpc_worker.pipeline import tenants as owner
+    from bpc_worker.pipeline import tenants as pipeline
 
     settings, registry = settings_from(config_path), installed_handlers()
     with explained():
         job = NewJob(
             type=job_type,
-            payload=owner.payload_for(registry, job_type, _payload_text(payload)),
+            payload=pipeline.payload_for(registry, job_type, _payload_text(payload)),
             queue=queue,
-            priority=owner.priority_from(priority),
+            priority=pipeline.priority_from(priority),
             delay_seconds=delay,
             idempotency_key=key,
             max_attempts=max_attempts,
         )
     with database_url(settings) as url, explained():
-        done = finished(owner.enqueue(settings, registry, url, tenant=tenant, job=job))
+        done = finished(pipeline.enqueue(settings, registry, url, tenant=tenant, job=job))
     click.echo(done.job_id)
     if not done.added:
         click.echo("the idempotency key was there already: nothing was added", err=True)

@@ -6,9 +6,9 @@ import click
 
 from bpc_worker.cli._common.parts import Group
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
     counted,
+    in_pipeline,
     json_option,
     limit_option,
     not_done,
@@ -54,7 +54,7 @@ def snapshot_create(
     """
     from bpc_worker.pipeline.snapshots import create_snapshot
 
-    made = as_owner(config_path, tenant, lambda owner: create_snapshot(owner, documents))
+    made = in_pipeline(config_path, tenant, lambda pipeline: create_snapshot(pipeline, documents))
     _show_made(made, as_json=as_json)
     tell(f"{counted(made.facts, 'fact')}; seal it with `bpc-worker snapshot seal {made.snapshot_id} --wait`")
 
@@ -83,20 +83,20 @@ def snapshot_seal(
     Example: bpc-worker snapshot seal 0198… --tenant acme --wait
     """
     from bpc_worker.pipeline.jobs import wait_for_job
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.pipeline.snapshots import SnapshotDetail, seal_snapshot, snapshot_detail
     from bpc_worker.postgres.queue.job_states import JobState
 
     snapshot_id = uuid_from(id_, "snapshot", _HINT)
 
-    async def seal(owner: Owner) -> tuple[str | None, JobState | None, SnapshotDetail]:
-        job_id = await seal_snapshot(owner, snapshot_id)
+    async def seal(pipeline: PipelineSession) -> tuple[str | None, JobState | None, SnapshotDetail]:
+        job_id = await seal_snapshot(pipeline, snapshot_id)
         job = None
         if job_id is not None and wait:
-            job = await wait_for_job(owner, job_id, seconds=timeout, looked=patience())
-        return None if job_id is None else str(job_id), job, await snapshot_detail(owner, snapshot_id)
+            job = await wait_for_job(pipeline, job_id, seconds=timeout, looked=patience())
+        return None if job_id is None else str(job_id), job, await snapshot_detail(pipeline, snapshot_id)
 
-    job_id, job, found = as_owner(config_path, tenant, seal)
+    job_id, job, found = in_pipeline(config_path, tenant, seal)
     if as_json:
         show_json({"job_id": job_id, "snapshot": found})
     elif found.snapshot_hash is not None:
@@ -128,7 +128,9 @@ def snapshot_list(
     from bpc_worker.pipeline.snapshots import list_snapshots
 
     wanted = None if status is None else status.upper()
-    found = as_owner(config_path, tenant, lambda owner: list_snapshots(owner, status=wanted, limit=limit))
+    found = in_pipeline(
+        config_path, tenant, lambda pipeline: list_snapshots(pipeline, status=wanted, limit=limit)
+    )
 
     def line(each: "Snapshot") -> list[object]:
         return [each.snapshot_id, each.status, each.facts, each.snapshot_hash]
@@ -151,7 +153,7 @@ def snapshot_show(id_: str, *, tenant: str, as_json: bool, config_path: str | No
     from bpc_worker.pipeline.snapshots import snapshot_detail
 
     snapshot_id = uuid_from(id_, "snapshot", _HINT)
-    found = as_owner(config_path, tenant, lambda owner: snapshot_detail(owner, snapshot_id))
+    found = in_pipeline(config_path, tenant, lambda pipeline: snapshot_detail(pipeline, snapshot_id))
     if as_json:
         show_json(found)
         return

@@ -6,8 +6,8 @@ import click
 
 from bpc_worker.cli._common.parts import Group, database_url, explained, finished, settings_from
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
+    in_pipeline,
     json_option,
     show_json,
     show_lines,
@@ -34,11 +34,11 @@ def tenant_add(name: str, config_path: str | None) -> None:
     \b
     Example: bpc-worker tenant add acme
     """
-    from bpc_worker.pipeline import tenants as owner
+    from bpc_worker.pipeline import tenants as pipeline
 
     settings = settings_from(config_path)
     with database_url(settings) as url, explained():
-        tenant_id, added = finished(owner.add_tenant(settings, url, name))
+        tenant_id, added = finished(pipeline.add_tenant(settings, url, name))
     click.echo(tenant_id)
     click.echo(f"tenant {name!r} {'added' if added else 'was there already'}", err=True)
 
@@ -52,11 +52,11 @@ def tenant_list(*, as_json: bool, config_path: str | None) -> None:
     \b
     Example: bpc-worker tenant list
     """
-    from bpc_worker.pipeline import tenants as owner
+    from bpc_worker.pipeline import tenants as pipeline
 
     settings = settings_from(config_path)
     with database_url(settings) as url, explained():
-        found = finished(owner.list_tenants(settings, url))
+        found = finished(pipeline.list_tenants(settings, url))
 
     def line(each: "Tenant") -> list[object]:
         return [each.tenant_id, each.name]
@@ -85,7 +85,7 @@ def product_add(identifier: str, *, name: str, tenant: str, as_json: bool, confi
     """
     from bpc_worker.pipeline.products import add_product
 
-    found, added = as_owner(config_path, tenant, lambda owner: add_product(owner, identifier, name))
+    found, added = in_pipeline(config_path, tenant, lambda pipeline: add_product(pipeline, identifier, name))
     if as_json:
         show_json(found)
     else:
@@ -107,7 +107,7 @@ def product_list(*, tenant: str, as_json: bool, config_path: str | None) -> None
     """
     from bpc_worker.pipeline.products import products
 
-    found = as_owner(config_path, tenant, products)
+    found = in_pipeline(config_path, tenant, products)
 
     def line(each: "Product") -> list[object]:
         return [each.battery_product_id, each.identifier, each.name]

@@ -27,7 +27,7 @@ from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, SchemaM
 from bpc_worker.jobs.model import NewJob, Priority, Status, TenantId
 from bpc_worker.observability import log
 from bpc_worker.pipeline.builds.start import read_folder, start_build
-from bpc_worker.pipeline.session import open_owner
+from bpc_worker.pipeline.session import open_pipeline
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.postgres.queue.token_buckets import Buckets, Limit
@@ -237,14 +237,16 @@ class Producer:
         folder = replace(read, documents=tuple(replace(each, path=None) for each in read.documents))
         tenant = found.place[0]
         try:
-            async with open_owner(self._settings, self._registry, self._url, tenant, self._tell) as owner:
-                state = await start_build(owner, folder)
+            async with open_pipeline(
+                self._settings, self._registry, self._url, tenant, self._tell
+            ) as pipeline:
+                state = await start_build(pipeline, folder)
         except SchemaMismatch as error:  # a login that may only queue documents goes on doing so
             hint = "is it granted bpc_app, which builds need?"
             raise Retryable(
                 error.code, f"the producer's login cannot make it: {error.message}; {hint}"
             ) from error
-        _log.info("inbox_build", tenant_id=str(owner.tenant_id), correlation_id=str(state.build_id))
+        _log.info("inbox_build", tenant_id=str(pipeline.tenant_id), correlation_id=str(state.build_id))
 
     def _tell(self, queued: Sequence[NewJob]) -> None:
         for job in queued:

@@ -1,4 +1,4 @@
-"""The commands of a pipeline's owner as real processes: what they print, how they end, what they say next."""
+"""The commands of a tenant's pipeline as real processes: what they print, how they end, what they say."""
 
 import json
 import subprocess

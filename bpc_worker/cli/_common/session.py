@@ -1,4 +1,4 @@
-"""What the commands of a pipeline's owner share: options, the tenant's session, output, waiting."""
+"""What the commands of a tenant's pipeline share: options, the tenant's session, output, waiting."""
 
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ from bpc_worker.cli._common.parts import (
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from uuid import UUID
 
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.postgres.queue.job_states import JobState
 
 T = TypeVar("T")
@@ -65,15 +65,15 @@ def wait_options(what: str) -> Callable[[Callback], Callback]:
     return add
 
 
-def as_owner(config_path: str | None, tenant: str, work: "Callable[[Owner], Awaitable[T]]") -> T:
+def in_pipeline(config_path: str | None, tenant: str, work: "Callable[[PipelineSession], Awaitable[T]]") -> T:
     """Do something for the tenant; what goes wrong becomes words and an exit code."""
-    from bpc_worker.pipeline.session import open_owner
+    from bpc_worker.pipeline.session import open_pipeline
 
     settings, registry = settings_from(config_path), installed_handlers()
 
     async def run(url: str) -> T:
-        async with open_owner(settings, registry, url, tenant) as owner:
-            return await work(owner)
+        async with open_pipeline(settings, registry, url, tenant) as pipeline:
+            return await work(pipeline)
 
     with database_url(settings) as url, explained():
         return finished(run(url))

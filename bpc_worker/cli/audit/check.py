@@ -68,14 +68,14 @@ def verify(*, tenant: str | None, against: Path | None, as_json: bool, config_pa
 
 async def _verify(settings: "Settings", url: str, tenant: str | None, kept: "Kept | None") -> "list[Report]":
     from bpc_worker.pipeline.audit.verify import verify as verified
-    from bpc_worker.pipeline.session import open_owner
+    from bpc_worker.pipeline.session import open_pipeline
     from bpc_worker.pipeline.tenants import list_tenants
 
     registry, reports = installed_handlers(), []
     named = [tenant] if tenant else [str(each.tenant_id) for each in await list_tenants(settings, url)]
     for each in named:
-        async with open_owner(settings, registry, url, each) as owner:
-            reports.append(await verified(owner, kept))
+        async with open_pipeline(settings, registry, url, each) as pipeline:
+            reports.append(await verified(pipeline, kept))
     return reports
 
 
@@ -129,7 +129,7 @@ def checkpoint(*, tenant: str, out: Path, as_json: bool, config_path: str | None
 
 async def _checkpoint(settings: "Settings", url: str, tenant: str, file: BinaryIO) -> "Kept":
     from bpc_worker.pipeline.audit.checkpoints import write_checkpoint
-    from bpc_worker.pipeline.session import open_owner
+    from bpc_worker.pipeline.session import open_pipeline
 
-    async with open_owner(settings, installed_handlers(), url, tenant) as owner:
-        return await write_checkpoint(owner, file)
+    async with open_pipeline(settings, installed_handlers(), url, tenant) as pipeline:
+        return await write_checkpoint(pipeline, file)

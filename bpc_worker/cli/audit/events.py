@@ -3,8 +3,8 @@
 import click
 
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
+    in_pipeline,
     json_option,
     limit_option,
     show_lines,
@@ -37,7 +37,7 @@ def events(
 
     hint = "that of a passport, document, snapshot, rules, key or job is; leave it out for the newest of all"
     wanted = None if aggregate_id is None else uuid_from(aggregate_id, "chain of events", hint)
-    found = as_owner(config_path, tenant, lambda owner: list_events(owner, wanted, limit))
+    found = in_pipeline(config_path, tenant, lambda pipeline: list_events(pipeline, wanted, limit))
     show_lines(
         found,
         lambda each: (

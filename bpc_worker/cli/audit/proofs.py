@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bpc_worker.cli._common.parts import explained
-from bpc_worker.cli._common.session import as_owner, config_option, json_option, show_json, uuid_from
+from bpc_worker.cli._common.session import config_option, in_pipeline, json_option, show_json, uuid_from
 from bpc_worker.cli.audit.files import FILE, reading, writing
 from bpc_worker.cli.audit.offline import audit
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
 
     from bpc_worker.core.audit.event_proof import Proof
     from bpc_worker.pipeline.audit.checkpoints import Kept
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
 
 __all__ = ["audit"]
 
@@ -44,7 +44,11 @@ def prove_inclusion(
     wanted = uuid_from(event_id, "event", "`bpc-worker audit events` lists them")
     with explained(), reading("--checkpoint", checkpoint) as kept:
         _write(
-            out, kept, lambda owner: proofs.prove_inclusion(owner, wanted, kept), config_path, as_json=as_json
+            out,
+            kept,
+            lambda pipeline: proofs.prove_inclusion(pipeline, wanted, kept),
+            config_path,
+            as_json=as_json,
         )
 
 
@@ -68,7 +72,7 @@ def prove_consistency(*, old: Path, new: Path, out: Path, as_json: bool, config_
         _write(
             out,
             after,
-            lambda owner: proofs.prove_consistency(owner, before, after),
+            lambda pipeline: proofs.prove_consistency(pipeline, before, after),
             config_path,
             as_json=as_json,
         )
@@ -77,7 +81,7 @@ def prove_consistency(*, old: Path, new: Path, out: Path, as_json: bool, config_
 def _write(
     out: Path,
     kept: "Kept",
-    prove: "Callable[[Owner], Awaitable[Proof]]",
+    prove: "Callable[[PipelineSession], Awaitable[Proof]]",
     config_path: str | None,
     *,
     as_json: bool,
@@ -85,7 +89,7 @@ def _write(
     from bpc_worker.core.audit.event_proof import proof_bytes
 
     with writing(out, "a proof") as file:
-        proof = as_owner(config_path, str(kept.taken.tenant_id), prove)
+        proof = in_pipeline(config_path, str(kept.taken.tenant_id), prove)
         size = file.write(proof_bytes(proof))
     if as_json:
         show_json({"file": str(out), "bytes": size, "hashes": len(proof.path)})

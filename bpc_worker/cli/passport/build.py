@@ -7,8 +7,8 @@ import click
 
 from bpc_worker.cli._common.parts import EXIT_FAILED
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
+    in_pipeline,
     json_option,
     show_json,
     tell,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
 
     from bpc_worker.pipeline.builds.start import BuildState
     from bpc_worker.pipeline.builds.watch import Watched
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
 
 __all__ = ["passport"]
 
@@ -62,10 +62,10 @@ def build(
     \b
     Example: bpc-worker passport build batteries/000417 --tenant acme
     """
-    found = as_owner(
+    found = in_pipeline(
         config_path,
         tenant,
-        lambda owner: _built(owner, folder, again=again, seconds=0.0 if no_wait else timeout),
+        lambda pipeline: _built(pipeline, folder, again=again, seconds=0.0 if no_wait else timeout),
     )
     state = found.state
     if as_json:
@@ -85,13 +85,13 @@ def _echo(found: object, *, as_json: bool) -> None:
         click.echo(found)
 
 
-async def _built(owner: "Owner", folder: Path, *, again: bool, seconds: float) -> "Watched":
+async def _built(pipeline: "PipelineSession", folder: Path, *, again: bool, seconds: float) -> "Watched":
     from bpc_worker.pipeline.builds.start import read_folder, start_build
     from bpc_worker.pipeline.builds.watch import watch
 
-    read = read_folder(folder, document_bytes=owner.settings.limits.document_bytes)
-    started = await start_build(owner, read, again=again)
-    return await watch(owner, started.build_id, seconds=seconds, looked=_progress(quiet=not seconds))
+    read = read_folder(folder, document_bytes=pipeline.settings.limits.document_bytes)
+    started = await start_build(pipeline, read, again=again)
+    return await watch(pipeline, started.build_id, seconds=seconds, looked=_progress(quiet=not seconds))
 
 
 def _progress(*, quiet: bool) -> "Callable[[BuildState], None]":

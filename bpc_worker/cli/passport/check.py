@@ -17,7 +17,7 @@ from bpc_worker.cli._common.parts import (
     fail,
     printable,
 )
-from bpc_worker.cli._common.session import as_owner, config_option
+from bpc_worker.cli._common.session import config_option, in_pipeline
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.bundle import BundleError, Verified
@@ -117,7 +117,7 @@ def _stored(wanted: str, tenant: str | None, config_path: str | None) -> "Stored
         return None
     from bpc_worker.pipeline.stored import read_version
 
-    return as_owner(config_path, asked, lambda owner: read_version(owner, wanted))
+    return in_pipeline(config_path, asked, lambda pipeline: read_version(pipeline, wanted))
 
 
 def _stored_parts(stored: "StoredVersion") -> dict[str, bytes]:

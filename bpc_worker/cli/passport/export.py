@@ -7,8 +7,8 @@ import click
 
 from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, fail, printable
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
+    in_pipeline,
     json_option,
     show_json,
     tell,
@@ -18,7 +18,7 @@ from bpc_worker.cli.passport.versions import VERSION_ID, passport
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.pipeline.replays import Replayed
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
 
 __all__ = ["passport"]
 
@@ -47,18 +47,18 @@ def replay(
         fail(EXIT_USAGE, "name a version, or say --all")
     from bpc_worker.pipeline.replays import replay_all, replay_version
 
-    async def work(owner: "Owner") -> tuple[int, int]:
+    async def work(pipeline: "PipelineSession") -> tuple[int, int]:
         if wanted is not None:
-            found = await replay_version(owner, wanted)
+            found = await replay_version(pipeline, wanted)
             _show_replay(found, as_json=as_json)
             return 1, int(found.part is not None)
         count = wrong = 0
-        async for found in replay_all(owner):
+        async for found in replay_all(pipeline):
             _show_replay(found, as_json=as_json)
             count, wrong = count + 1, wrong + (found.part is not None)
         return count, wrong
 
-    count, wrong = as_owner(config_path, tenant, work)
+    count, wrong = in_pipeline(config_path, tenant, work)
     tell(f"{count} replayed, {wrong} differ" if count else "there is nothing to replay")
     if wrong:
         tell("what is stored is not what was made: compare it with a backup or with an exported bundle")
@@ -98,7 +98,7 @@ def export(wanted: str, *, out: Path, audience: str | None, tenant: str, config_
 
     if not out.is_dir() and out.suffix != ".zip":
         fail(EXIT_USAGE, f"--out {out}: there is no such folder", "make it, or name a file that ends in .zip")
-    found = as_owner(config_path, tenant, lambda owner: exported(owner, wanted, audience))
+    found = in_pipeline(config_path, tenant, lambda pipeline: exported(pipeline, wanted, audience))
     folder, name = (out, found.name) if out.is_dir() else (out.parent, out.name)
     try:
         added = write_new(folder, name, found.data)

@@ -6,8 +6,8 @@ import click
 
 from bpc_worker.cli._common.parts import EXIT_FAILED, fail
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
+    in_pipeline,
     json_option,
     limit_option,
     not_done,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from datetime import datetime
 
     from bpc_worker.pipeline.passports import ListedVersion
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.pipeline.stored import StoredVersion
 
 __all__ = ["VERSION_ID", "passport"]
@@ -55,8 +55,10 @@ def list_(
     """
     from bpc_worker.pipeline.passports import list_versions
 
-    found = as_owner(
-        config_path, tenant, lambda owner: list_versions(owner, passport=wanted, status=status, limit=limit)
+    found = in_pipeline(
+        config_path,
+        tenant,
+        lambda pipeline: list_versions(pipeline, passport=wanted, status=status, limit=limit),
     )
 
     def line(each: "ListedVersion") -> list[object]:
@@ -98,7 +100,7 @@ def show(wanted: str, *, tenant: str, as_json: bool, config_path: str | None) ->
     from bpc_worker.core.passport.bundle import BundleError
     from bpc_worker.pipeline.stored import read_version
 
-    version = as_owner(config_path, tenant, lambda owner: read_version(owner, wanted))
+    version = in_pipeline(config_path, tenant, lambda pipeline: read_version(pipeline, wanted))
     about = _about(version)
     try:
         published = version.published()
@@ -193,14 +195,14 @@ def compile_(  # noqa: PLR0913 - one argument per option
     snapshot_id = uuid_from(snapshot, "snapshot", "`bpc-worker snapshot list` shows them")
     day = None if law_date is None else law_date.date()
 
-    async def work(owner: "Owner") -> object:
-        job_id = await compile_version(owner, wanted, snapshot_id=snapshot_id, rules=rules, law_date=day)
+    async def work(pipeline: "PipelineSession") -> object:
+        job_id = await compile_version(pipeline, wanted, snapshot_id=snapshot_id, rules=rules, law_date=day)
         if not wait:
             return job_id
-        state = await wait_for_job(owner, job_id, seconds=timeout, looked=patience())
+        state = await wait_for_job(pipeline, job_id, seconds=timeout, looked=patience())
         return (state.result or {}).get("passport_version_id") if state.succeeded else not_done(state)
 
-    click.echo(as_owner(config_path, tenant, work))
+    click.echo(in_pipeline(config_path, tenant, work))
 
 
 @passport.command("activate", epilog=VERSION_ID)
@@ -215,7 +217,7 @@ def activate(wanted: str, *, tenant: str, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.passports import activate as activated
 
-    version, former = as_owner(config_path, tenant, lambda owner: activated(owner, wanted))
+    version, former = in_pipeline(config_path, tenant, lambda pipeline: activated(pipeline, wanted))
     click.echo(version)
     tell(f"version {version} is ACTIVE")
     if former is not None:
@@ -235,6 +237,6 @@ def revoke(wanted: str, *, reason: str, tenant: str, config_path: str | None) ->
     """
     from bpc_worker.pipeline.passports import revoke as revoked
 
-    version, changed = as_owner(config_path, tenant, lambda owner: revoked(owner, wanted, reason))
+    version, changed = in_pipeline(config_path, tenant, lambda pipeline: revoked(pipeline, wanted, reason))
     click.echo(version)
     tell(f"version {version} {'is REVOKED' if changed else 'was REVOKED before; that reason stays'}")

@@ -7,8 +7,8 @@ import click
 
 from bpc_worker.cli._common.parts import EXIT_USAGE, fail, printable
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
+    in_pipeline,
     json_option,
     not_done,
     patience,
@@ -56,7 +56,7 @@ def rules_add(name: str, file: str, *, tenant: str, as_json: bool, config_path: 
         source = read_rules(file)
     except RuleFileError as error:
         fail(EXIT_USAGE, str(error), _FILE)
-    found = as_owner(config_path, tenant, lambda owner: add_rules(owner, name, source))
+    found = in_pipeline(config_path, tenant, lambda pipeline: add_rules(pipeline, name, source))
     if as_json:
         show_json(found)
     else:
@@ -80,7 +80,7 @@ def rules_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.rules import list_rules
 
-    found = as_owner(config_path, tenant, list_rules)
+    found = in_pipeline(config_path, tenant, list_rules)
 
     def line(each: "RulesVersion") -> list[object]:
         return [_label(each), each.status, each.rule_package_version_id, each.dsl_sha256]
@@ -109,18 +109,18 @@ def rules_run_tests(
     """
     from bpc_worker.pipeline.jobs import wait_for_job
     from bpc_worker.pipeline.rules import RulesDetail, rules_detail, run_rule_tests
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.postgres.queue.job_states import JobState
 
-    async def run(owner: Owner) -> tuple[str, JobState | None, RulesDetail]:
-        version = await rules_detail(owner, wanted)
-        job_id = await run_rule_tests(owner, str(version.rule_package_version_id), seed=seed)
+    async def run(pipeline: PipelineSession) -> tuple[str, JobState | None, RulesDetail]:
+        version = await rules_detail(pipeline, wanted)
+        job_id = await run_rule_tests(pipeline, str(version.rule_package_version_id), seed=seed)
         if not wait:
             return str(job_id), None, version
-        job = await wait_for_job(owner, job_id, seconds=timeout, looked=patience())
-        return str(job_id), job, await rules_detail(owner, str(version.rule_package_version_id))
+        job = await wait_for_job(pipeline, job_id, seconds=timeout, looked=patience())
+        return str(job_id), job, await rules_detail(pipeline, str(version.rule_package_version_id))
 
-    job_id, job, found = as_owner(config_path, tenant, run)
+    job_id, job, found = in_pipeline(config_path, tenant, run)
     last = None if job is None or found.last_run is None else found.last_run
     if as_json:
         about = {"rule_package_version_id": found.rule_package_version_id, "status": found.status}
@@ -157,7 +157,7 @@ def rules_publish(wanted: str, *, tenant: str, as_json: bool, config_path: str |
     """
     from bpc_worker.pipeline.rules import publish_rules
 
-    found = as_owner(config_path, tenant, lambda owner: publish_rules(owner, wanted))
+    found = in_pipeline(config_path, tenant, lambda pipeline: publish_rules(pipeline, wanted))
     if as_json:
         show_json(found)
     else:
@@ -179,7 +179,7 @@ def rules_show(wanted: str, *, text: bool, tenant: str, as_json: bool, config_pa
     """
     from bpc_worker.pipeline.rules import rules_detail
 
-    found = as_owner(config_path, tenant, lambda owner: rules_detail(owner, wanted))
+    found = in_pipeline(config_path, tenant, lambda pipeline: rules_detail(pipeline, wanted))
     if as_json:
         show_json(found)
     elif text:

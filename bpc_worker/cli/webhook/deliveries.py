@@ -7,8 +7,8 @@ import click
 from bpc_worker.cli._common.operator import LENGTH
 from bpc_worker.cli._common.parts import EXIT_USAGE, fail
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
+    in_pipeline,
     json_option,
     limit_option,
     not_done,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from uuid import UUID
 
     from bpc_worker.pipeline.deliveries import Delivery
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.postgres.queue.job_states import JobState
 
 __all__ = ["webhook"]
@@ -53,30 +53,30 @@ def test(*, endpoint: str, wait: bool, timeout: float, tenant: str, config_path:
     def told(delivery: "Delivery") -> None:
         tell(f"it is {delivery.status}: the receiver answered {delivery.http_status}")
 
-    async def work(owner: "Owner") -> "UUID":
-        made = await send_test(owner, endpoint)
+    async def work(pipeline: "PipelineSession") -> "UUID":
+        made = await send_test(pipeline, endpoint)
         click.echo(str(made))
         if wait:
-            await _wait_for(owner, made, timeout, told)
+            await _wait_for(pipeline, made, timeout, told)
         return made
 
-    made = as_owner(config_path, tenant, work)
+    made = in_pipeline(config_path, tenant, work)
     if not wait:
         tell(f"a worker sends it; `bpc-worker webhook show {made}` tells how it went")
 
 
 async def _wait_for(
-    owner: "Owner", delivery_id: "UUID", seconds: float, told: "Callable[[Delivery], None]"
+    pipeline: "PipelineSession", delivery_id: "UUID", seconds: float, told: "Callable[[Delivery], None]"
 ) -> None:
     from bpc_worker.pipeline.deliveries import read_delivery
     from bpc_worker.pipeline.jobs import wait_for_job
 
-    delivery, _ = await read_delivery(owner, delivery_id)
+    delivery, _ = await read_delivery(pipeline, delivery_id)
     if delivery.job_id is not None:
-        state: JobState = await wait_for_job(owner, delivery.job_id, seconds=seconds, looked=patience())
+        state: JobState = await wait_for_job(pipeline, delivery.job_id, seconds=seconds, looked=patience())
         if not state.succeeded:
             not_done(state)
-    delivery, _ = await read_delivery(owner, delivery_id)
+    delivery, _ = await read_delivery(pipeline, delivery_id)
     told(delivery)
 
 
@@ -105,11 +105,11 @@ def deliveries(
     """
     from bpc_worker.pipeline.deliveries import list_deliveries
 
-    found = as_owner(
+    found = in_pipeline(
         config_path,
         tenant,
-        lambda owner: list_deliveries(
-            owner, endpoint=endpoint, status=status, newer_seconds=newer, limit=limit
+        lambda pipeline: list_deliveries(
+            pipeline, endpoint=endpoint, status=status, newer_seconds=newer, limit=limit
         ),
     )
 
@@ -139,7 +139,7 @@ def show(*, delivery: str, tenant: str, as_json: bool, config_path: str | None) 
     from bpc_worker.pipeline.deliveries import read_delivery
 
     delivery_id = _delivery_id(delivery)
-    found, answer = as_owner(config_path, tenant, lambda owner: read_delivery(owner, delivery_id))
+    found, answer = in_pipeline(config_path, tenant, lambda pipeline: read_delivery(pipeline, delivery_id))
     texts = {
         "body": answer.body.decode("utf-8", "replace"),
         "response_headers": answer.response_headers,
@@ -185,17 +185,17 @@ def replay(
         fail(EXIT_USAGE, "which ones? name deliveries, or say --failed with --newer or --endpoint")
     chosen = [_delivery_id(text) for text in dict.fromkeys(wanted)]
 
-    async def work(owner: "Owner") -> int:
+    async def work(pipeline: "PipelineSession") -> int:
         if failed:
             found = await list_deliveries(
-                owner, endpoint=endpoint, status="FAILED", newer_seconds=newer, limit=limit
+                pipeline, endpoint=endpoint, status="FAILED", newer_seconds=newer, limit=limit
             )
             chosen.extend(each.webhook_delivery_id for each in reversed(found))
         for each in chosen:
-            click.echo(str(await replayed(owner, each)))
+            click.echo(str(await replayed(pipeline, each)))
         return len(chosen)
 
-    count = as_owner(config_path, tenant, work)
+    count = in_pipeline(config_path, tenant, work)
     if failed:
         tell_size(count, limit, "none is FAILED; `bpc-worker webhook deliveries` shows them all")
     tell(f"queued: {count}")

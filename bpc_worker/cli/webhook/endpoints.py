@@ -7,8 +7,8 @@ import click
 from bpc_worker.cli._common.operator import LENGTH
 from bpc_worker.cli._common.parts import Group
 from bpc_worker.cli._common.session import (
-    as_owner,
     config_option,
+    in_pipeline,
     json_option,
     show_fields,
     show_json,
@@ -18,7 +18,7 @@ from bpc_worker.cli._common.session import (
 )
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.pipeline.webhooks import Endpoint, Keys
 
 ENDPOINT = "ENDPOINT is an id, or the address if no other endpoint has the same."
@@ -60,12 +60,12 @@ def add(
     """
     from bpc_worker.pipeline.webhooks import ALL_EVENTS, add_endpoint
 
-    async def work(owner: "Owner") -> "Keys":
+    async def work(pipeline: "PipelineSession") -> "Keys":
         return await add_endpoint(
-            owner, url, event_types=events or (ALL_EVENTS,), max_attempts=max_attempts, secret=secret
+            pipeline, url, event_types=events or (ALL_EVENTS,), max_attempts=max_attempts, secret=secret
         )
 
-    _show_keys(as_owner(config_path, tenant, work), as_json=as_json)
+    _show_keys(in_pipeline(config_path, tenant, work), as_json=as_json)
     tell("keep the secret: it is not shown again; `bpc-worker webhook test` sends a first message")
 
 
@@ -92,7 +92,7 @@ def list_(*, tenant: str, as_json: bool, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.webhooks import list_endpoints
 
-    found = as_owner(config_path, tenant, list_endpoints)
+    found = in_pipeline(config_path, tenant, list_endpoints)
 
     def line(each: "Endpoint") -> list[object]:
         told = "all events" if "*" in each.event_types else ",".join(each.event_types)
@@ -124,8 +124,10 @@ def rotate(
     """
     from bpc_worker.pipeline.webhooks import rotate as rotated
 
-    keys = as_owner(
-        config_path, tenant, lambda owner: rotated(owner, endpoint, overlap_seconds=overlap, secret=secret)
+    keys = in_pipeline(
+        config_path,
+        tenant,
+        lambda pipeline: rotated(pipeline, endpoint, overlap_seconds=overlap, secret=secret),
     )
     _show_keys(keys, as_json=as_json)
     if keys.former_until is None:
@@ -149,7 +151,7 @@ def disable(*, endpoint: str, reason: str, tenant: str, config_path: str | None)
     """
     from bpc_worker.pipeline.webhooks import disable as disabled
 
-    found, changed = as_owner(config_path, tenant, lambda owner: disabled(owner, endpoint, reason))
+    found, changed = in_pipeline(config_path, tenant, lambda pipeline: disabled(pipeline, endpoint, reason))
     tell(f"endpoint {found.webhook_endpoint_id} {'is' if changed else 'was already'} DISABLED")
 
 
@@ -165,7 +167,7 @@ def enable(*, endpoint: str, tenant: str, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.webhooks import enable as enabled
 
-    found, changed = as_owner(config_path, tenant, lambda owner: enabled(owner, endpoint))
+    found, changed = in_pipeline(config_path, tenant, lambda pipeline: enabled(pipeline, endpoint))
     tell(f"endpoint {found.webhook_endpoint_id} {'is' if changed else 'was already'} ACTIVE")
     if changed:
         tell(
