@@ -11,6 +11,7 @@ from bpc_worker.cli._common.session import (
     in_pipeline,
     config_option,
     counted,
+    in_pipeline,
     json_option,
     limit_option,
     not_done,

@@ -12,6 +12,7 @@ from bpc_worker.cli._common.session import (
     in_pipeline,
     config_option,
     counted,
+    in_pipeline,
     json_option,
     show_json,
     show_lines,

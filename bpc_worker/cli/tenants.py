@@ -8,6 +8,7 @@ from bpc_worker.cli._common.parts import Group, database_url, explained, finishe
 from bpc_worker.cli._common.session import (
     in_pipeline,
     config_option,
+    in_pipeline,
     json_option,
     show_json,
     show_lines,

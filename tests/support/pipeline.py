@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Synchronous hands on the owner's API, as the application's role."""
+    """Synchronous hands on the pipeline's API, as the application's role."""
 
     db: Database
     tenant: str = "acme"

@@ -52,7 +52,7 @@ LENGTH = Length()
 
 
 def one_tenant_option(command: Callback) -> Callback:
-    """All tenants unless one is named; BPC_TENANT is the owner's, and would hide the others here."""
+    """All tenants unless one is named; BPC_TENANT is for pipelines, and would hide the others here."""
     return click.option("--tenant", help="Only of this tenant: id or name.")(command)
 
 

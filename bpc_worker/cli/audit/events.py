@@ -5,6 +5,7 @@ import click
 from bpc_worker.cli._common.session import (
     in_pipeline,
     config_option,
+    in_pipeline,
     json_option,
     limit_option,
     show_lines,

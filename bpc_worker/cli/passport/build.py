@@ -9,6 +9,7 @@ from bpc_worker.cli._common.parts import EXIT_FAILED
 from bpc_worker.cli._common.session import (
     in_pipeline,
     config_option,
+    in_pipeline,
     json_option,
     show_json,
     tell,

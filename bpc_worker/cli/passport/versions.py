@@ -8,6 +8,7 @@ from bpc_worker.cli._common.parts import EXIT_FAILED, fail
 from bpc_worker.cli._common.session import (
     in_pipeline,
     config_option,
+    in_pipeline,
     json_option,
     limit_option,
     not_done,

@@ -1,4 +1,4 @@
-"""The owner's API on a real PostgreSQL, as the application's role: several at a time, each for one tenant."""
+"""The pipeline's API on a real PostgreSQL, as the application's role: several at a time, one tenant each."""
 
 import asyncio
 import shutil
@@ -53,7 +53,7 @@ async def together(
     tenant: str = "acme",
     **env: str,
 ) -> list[T]:
-    """As many owners at the same moment, each on a connection of its own."""
+    """As many sessions at the same moment, each on a connection of its own."""
     settings, handlers, url = config.load(env=env), registry.load(), db.url_as("bpc_app")
     async with AsyncExitStack() as stack:
         opened = [
