@@ -17,14 +17,17 @@ from bpc_worker.config.settings import Settings
 from bpc_worker.egress.breaker import Breakers
 from bpc_worker.egress.concurrency import Turnstiles
 from bpc_worker.engine.background import Duty, around
-from bpc_worker.engine.claiming.rate_limits import Throttle
+from bpc_worker.engine.claiming.intake import Intake, IntakeParts
+from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.engine.claiming.slots import Slots
+from bpc_worker.engine.clock import seconds_since_boot
 from bpc_worker.engine.context import Equipment
-from bpc_worker.engine.handler_thread import HandlerLoop
+from bpc_worker.engine.handler_thread import HandlerThread
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.lease import LeaseKeeper, LeaseTiming
-from bpc_worker.engine.runner import Pace, Parts, Runner
-from bpc_worker.engine.running_job import Supervisor
+from bpc_worker.engine.runner import Runner
+from bpc_worker.engine.running_job import JobParts
+from bpc_worker.engine.running_jobs import RunningJobs
 from bpc_worker.engine.settler import Settler
 from bpc_worker.engine.wake import Wake
 from bpc_worker.engine.worker import Engine
@@ -94,39 +97,60 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         on_database=health.note_database,
     )
     listener = _listener(settings, wake, health, metrics) if plan.works or plan.produces else None
-    tell_others = _teller(listener, store)
-    surroundings = around(wake, health, metrics, partial(tell_others, None), alone=not plan.works)
+    notify_other_workers = _teller(listener, store)
+    surroundings = around(wake, health, metrics, partial(notify_other_workers, None), alone=not plan.works)
     bell = _bell(settings, url, wake, metrics) if plan.works else None
-    handlers = HandlerLoop()
+    handlers = HandlerThread()
     equipment, close_handlers = _equipment(settings, registry, url, metrics)
-    limits = _throttle(settings, registry, url, on_limited=metrics.rate_limited)
-    runner = None
+    limits = _rate_limits(settings, registry, url, on_limited=metrics.rate_limited)
+    runner, jobs = None, None
     if plan.works:
         stuck = asyncio.Event()
         settler = Settler(store, equipment.settlement, on_database=health.note_database)
-        supervisor = Supervisor(
-            keeper=keeper,
-            settler=settler,
-            handlers=handlers,
-            equipment=equipment,
-            metrics=metrics,
-            on_stuck=stuck.set,
-            tracer=spans,
+        intake = Intake(
+            IntakeParts(
+                store=store,
+                settler=settler,
+                slots=_slots(settings, registry, equipment),
+                rate_limits=limits,
+                wake=wake,
+                health=health,
+                metrics=metrics,
+                clock=seconds_since_boot,
+                handlers_blocked=lambda: handlers.blocked,
+            ),
+            poll_seconds=settings.jobs.poll_interval_ms / 1000,
+            suspect_check_seconds=settings.jobs.lease_seconds / 4,
+            stuck=stuck,
         )
-        parts = Parts(
-            store=store,
-            supervisor=supervisor,
-            settler=settler,
-            handlers=handlers,
-            registry=registry,
-            slots=_slots(settings, registry, equipment),
-            throttle=limits,
-            wake=wake,
-            health=health,
-            metrics=metrics,
-            tell_others=tell_others,
+        jobs = RunningJobs(
+            JobParts(
+                keeper=keeper,
+                settler=settler,
+                handlers=handlers,
+                equipment=equipment,
+                metrics=metrics,
+                clock=seconds_since_boot,
+                default_timeout=settings.worker.job_timeout_seconds,
+                on_stuck=stuck.set,
+                tracer=spans,
+            ),
+            intake,
+            registry,
+            wake,
+            metrics,
+            notify_other_workers=notify_other_workers,
+            stuck=stuck,
         )
-        runner = Runner(parts, _pace(settings), stuck=stuck)
+        runner = Runner(
+            intake,
+            jobs,
+            settler,
+            wake,
+            metrics,
+            poll_seconds=settings.jobs.poll_interval_ms / 1000,
+            spread=ids.spread,
+        )
     upkeep = upkeep_of(settings, url, store, health, metrics, tell=surroundings.tell)
     roster = Roster(
         dsn(settings, url, engine=True), queue_settings(settings, registry),
@@ -139,9 +163,10 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         handlers=handlers,
         wake=wake,
         runner=runner,
+        jobs=jobs,
         duties=(
             *((keeper.keep, keeper.fence) if plan.works else ()),
-            *((runner.watch_time_outs,) if runner is not None else ()),
+            *((jobs.watch,) if jobs is not None else ()),
             *(upkeep.duties if plan.reaps else ()),
             *((roster.run,) if plan.works or plan.reaps else ()),
             *((listener.run,) if listener is not None else ()),
@@ -154,7 +179,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     )
     probes = ProbeServer(
         live=lambda: health.live(
-            lambda: handlers.ticked_at, in_time=runner is not None and runner.inside_time_outs
+            lambda: handlers.ticked_at, in_time=jobs is not None and jobs.inside_time_outs
         ),
         ready=health.ready,
         metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
@@ -271,17 +296,8 @@ def _slots(settings: Settings, registry: Registry, equipment: Equipment) -> Slot
     return Slots(
         settings.worker.concurrency,
         in_children=[name for name, spec in registry.items() if spec.child_tasks],
-        worth_holding=lambda: equipment.children.worth_holding,
-        outside=[name for name, spec in registry.items() if spec.waits_outside],
-    )
-
-
-def _pace(settings: Settings) -> Pace:
-    return Pace(
-        poll_seconds=settings.jobs.poll_interval_ms / 1000,
-        job_timeout_seconds=settings.worker.job_timeout_seconds,
-        suspect_check_seconds=settings.jobs.lease_seconds / 4,
-        spread=ids.spread,
+        max_useful_jobs=lambda: equipment.children.max_useful_jobs,
+        io_bound=[name for name, spec in registry.items() if spec.waits_outside],
     )
 
 
@@ -297,9 +313,9 @@ def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
         return loop.run(serve(settings, registry, url, plan))
 
 
-def _throttle(
+def _rate_limits(
     settings: Settings, registry: Registry, url: str, *, on_limited: Callable[[], None]
-) -> Throttle:
+) -> RateLimits:
     """By those rate limits that are about job types of this worker; without any, nobody is asked."""
     limits = {
         name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
@@ -307,7 +323,7 @@ def _throttle(
         if name in registry
     }
     if not limits:
-        return Throttle((), None, on_limited)
+        return RateLimits((), None, on_limited)
     link = Link(dsn(settings, url, engine=True))
     tokens = TypeLimits(
         link,
@@ -316,4 +332,4 @@ def _throttle(
         queues=settings.worker.queues,
         call_timeout=call_timeout(settings),
     )
-    return Throttle(limits, tokens, on_limited)
+    return RateLimits(limits, tokens, on_limited)

@@ -28,13 +28,13 @@ class DutyMetrics(Protocol):
 
 
 def around(
-    wake: Wake, health: Health, metrics: DutyMetrics, tell_others: Callable[[], None], *, alone: bool
+    wake: Wake, health: Health, metrics: DutyMetrics, notify_other_workers: Callable[[], None], *, alone: bool
 ) -> Around:
     """`alone`: nobody claims in this process, so it is the duty that finds out whether the schema fits."""
 
     def tell() -> None:
         wake.ring("produced")
-        tell_others()
+        notify_other_workers()
 
     def note(error: JobError | None) -> None:
         if error is None and alone:

@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from bpc_worker.engine.handler_thread import HandlerLoop
+from bpc_worker.engine.handler_thread import HandlerThread
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.runner import Runner
+from bpc_worker.engine.running_jobs import RunningJobs
 from bpc_worker.engine.wake import Wake
 from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
 from bpc_worker.jobs.store import JobStore
@@ -34,9 +35,10 @@ class SchemaRefusedError(Exception):
 class Engine:
     health: Health
     store: JobStore
-    handlers: HandlerLoop
+    handlers: HandlerThread
     wake: Wake
     runner: Runner | None  # None: this process only reaps
+    jobs: RunningJobs | None
     duties: tuple[Callable[[], Coroutine[object, object, None]], ...]
     schema_problem: Callable[[], Awaitable[str | None]]
     grace_seconds: float
@@ -67,22 +69,22 @@ class Engine:
         until_empty: bool,
     ) -> int:
         stopped = asyncio.create_task(stop.wait())
-        if self.runner is None:
+        if self.runner is None or self.jobs is None:
             await asyncio.wait({stopped, *duties}, return_when=asyncio.FIRST_COMPLETED)
             return self._verdict(duties)
         loop = self.runner.run_until_empty if until_empty else self.runner.run
         looking = asyncio.create_task(loop(stop))
-        stuck = asyncio.create_task(self.runner.stuck.wait())
+        stuck = asyncio.create_task(self.jobs.stuck.wait())
         await asyncio.wait({stopped, stuck, looking, *duties}, return_when=asyncio.FIRST_COMPLETED)
         self.health.draining = True
         stop.set()
         self.wake.ring("stop")
-        await self.runner.drain(grace=self.grace_seconds, hurry=hurry)
+        await self.jobs.drain(grace=self.grace_seconds, hurry=hurry)
         clean = await self._given_back(looking)
         await _cancelled([stopped, stuck])
         if not clean:
-            await self.runner.abandon(within=_ABANDON_SECONDS)
-            _log.error("leaving_with_jobs_unsettled", count=self.runner.busy)
+            await self.jobs.abandon(within=_ABANDON_SECONDS)
+            _log.error("leaving_with_jobs_unsettled", count=self.jobs.busy)
             self._leave_now()
         await asyncio.wait({self.handlers.run(self.close_handlers()).ended.future}, timeout=_ABANDON_SECONDS)
         self.handlers.stop()
@@ -90,15 +92,15 @@ class Engine:
 
     async def _given_back(self, looking: asyncio.Task[None]) -> bool:
         """Whether every job is settled and no claim is on its way, in the time that is left."""
-        if self.runner is None:
+        if self.jobs is None:
             return False
         ends_at = time.monotonic() + _GIVE_BACK_SECONDS
         # A look that was under way may still bring jobs: they are given back like the others.
         await asyncio.wait({looking}, timeout=_GIVE_BACK_SECONDS / 2)
-        if self.runner.stuck.is_set():
+        if self.jobs.stuck.is_set():
             return False
-        await self.runner.drain(grace=0, hurry=asyncio.Event())
-        ended = await self.runner.ended(within=max(0.1, ends_at - time.monotonic()))
+        await self.jobs.drain(grace=0, hurry=asyncio.Event())
+        ended = await self.jobs.ended(within=max(0.1, ends_at - time.monotonic()))
         return ended and looking.done()
 
     def _verdict(self, duties: list[asyncio.Task[None]]) -> int:

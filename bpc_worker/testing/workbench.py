@@ -93,7 +93,7 @@ class InProcess:
     """Child tasks in this very process, but found by name and told in bytes as a real child is."""
 
     @property
-    def worth_holding(self) -> int:
+    def max_useful_jobs(self) -> int:
         return 1
 
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:

@@ -1,12 +1,12 @@
 """Jobs that are claimed before there is a slot for them."""
 
 import math
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from bpc_worker.engine.claiming.slots import Slots
+from bpc_worker.engine.clock import Clock
 from bpc_worker.jobs.model import Claim
 
 _LONGEST_JOB = 0.05  # however slow the database is: who waits for slower ones, waits for long
@@ -18,19 +18,19 @@ class Claimed(NamedTuple):
     sent_at: float  # when it was asked for
 
 
-class Early:
+class ClaimsAhead:
     """While jobs are over sooner than a claim is answered, the next claim need not wait for their slots.
 
     Some jobs take longer than those before them: then those that came early wait here, and not for long.
     """
 
-    def __init__(self, slots: Slots, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, slots: Slots, clock: Clock) -> None:
         self._slots = slots
         self._clock = clock
         self._waiting: deque[Claimed] = deque()
         self._began_at = -math.inf
 
-    def slots_by_then(self, sent_at: float) -> int:
+    def expected_free_slots(self, sent_at: float) -> int:
         """How many should be free when the next claim is answered, judged by the one that was sent then.
 
         To be asked when that one is answered, and before its jobs have taken slots.
@@ -38,33 +38,35 @@ class Early:
         now = self._clock()
         # Those that began last had the time of one claim, or a little more where it waited for them.
         in_time = now - self._began_at < min(2 * (now - sent_at), _LONGEST_JOB)
-        return self._slots.count if in_time and self._slots.inside == 0 else 0
+        return self._slots.count if in_time and self._slots.in_use == 0 else 0
 
-    def now(self, claims: Iterable[Claimed]) -> list[Claimed]:
+    def start_now(self, claims: Iterable[Claimed]) -> list[Claimed]:
         """Those of new claims that begin now; the others wait."""
         new = list(claims)
-        inside = [each for each in new if not self._slots.is_outside(each.claim.type)]
-        if inside:
+        in_slots = [each for each in new if not self._slots.is_io_bound(each.claim.type)]
+        if in_slots:
             self._began_at = self._clock()
-        over = self._slots.over
-        if over <= 0:
+        oversubscribed = self._slots.oversubscribed
+        if oversubscribed <= 0:
             return new
-        late = inside[-over:]
+        late = in_slots[-oversubscribed:]
         self._waiting.extend(late)
         those = {id(each) for each in late}  # to compare them takes its time
         return [each for each in new if id(each) not in those]
 
-    def next(self) -> Iterator[Claimed]:
+    def start_waiting(self) -> list[Claimed]:
         """Those that need not wait any longer."""
-        while self._waiting and self._slots.over < len(self._waiting):
-            yield self._waiting.popleft()
+        starting = []
+        while self._waiting and self._slots.oversubscribed < len(self._waiting):
+            starting.append(self._waiting.popleft())
+        return starting
 
-    def leave(self, *, patience: float = _PATIENCE) -> list[Claimed]:
+    def expire(self, *, at_once: bool = False) -> list[Claim]:
         """Those that have waited for too long: others may have a slot for them."""
-        if self._clock() - self._began_at < patience:
+        if not at_once and self._clock() - self._began_at < _PATIENCE:
             return []
-        leaving = list(self._waiting)
+        leaving = [each.claim for each in self._waiting]
         self._waiting.clear()
-        for each in leaving:
-            self._slots.leave(each.claim.type)
+        for claim in leaving:
+            self._slots.leave(claim.type)
         return leaving

@@ -9,7 +9,7 @@ from bpc_worker.jobs.model import Claim
 from bpc_worker.jobs.store import Caps, Look, TokenStore
 
 
-class Throttle:
+class RateLimits:
     """Tokens are taken right before a look and given back right after it: nobody hoards them.
 
     What a look that failed would have used is lost: it may have claimed after all, and too few is no harm.
@@ -45,7 +45,7 @@ class Throttle:
             self._on_limited()
         return self._bounded(caps)
 
-    async def looked(self, claims: Iterable[Claim]) -> None:
+    async def record_claim(self, claims: Iterable[Claim]) -> None:
         """After a look that was answered."""
         claims = tuple(claims)
         self._idle = not claims

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Sequence
 
 from bpc_worker.jobs.store import Caps
 
-_OUTSIDE_TO_OTHERS = 4  # a request under way is a socket and a little memory
-_LEAST_OUTSIDE = 32
-_AT_A_TIME = 5  # claims that fill all slots outside: one for each that is free costs more than the job
+_IO_BOUND_TO_OTHERS = 4  # a request under way is a socket and a little memory
+_LEAST_IO_BOUND = 32
+_AT_A_TIME = 5  # claims that fill all io-bound slots: one for each that is free costs more than the job
 
 
 class _Share:
@@ -17,7 +17,7 @@ class _Share:
         self._most = most
         self._part = part
         self.taken = 0
-        self.short = False  # the last claim might have brought more
+        self.was_capped = False  # the last claim might have brought more
 
     @property
     def room(self) -> int:
@@ -32,7 +32,7 @@ class Slots:
     waits for a server of others takes none of them: such jobs have slots of their own, and many, because
     servers of others may take their time.
 
-    `worth_holding` is how many jobs the children can be kept busy with, as far as is known at the moment.
+    `max_useful_jobs` is how many jobs the children can be kept busy with, as far as is known at the moment.
     """
 
     def __init__(
@@ -40,52 +40,52 @@ class Slots:
         count: int,
         *,
         in_children: Collection[str],
-        worth_holding: Callable[[], int],
-        outside: Collection[str] = (),
+        max_useful_jobs: Callable[[], int],
+        io_bound: Collection[str] = (),
     ) -> None:
         self.count = count
         self.taken = 0
-        promised = max(_LEAST_OUTSIDE, _OUTSIDE_TO_OTHERS * count)
-        most_outside = promised + promised // _AT_A_TIME  # so that this many can hang before others wait
-        children = _Share(in_children, lambda: min(worth_holding(), count - count // 4), part=2)
-        outside = frozenset(outside) - children.types
-        self._outside = _Share(outside, lambda: most_outside, part=_AT_A_TIME + 1)
-        self._shares = [share for share in (children, self._outside) if share.types]
+        promised = max(_LEAST_IO_BOUND, _IO_BOUND_TO_OTHERS * count)
+        most_io_bound = promised + promised // _AT_A_TIME  # so that this many can hang before others wait
+        children = _Share(in_children, lambda: min(max_useful_jobs(), count - count // 4), part=2)
+        io_bound = frozenset(io_bound) - children.types
+        self._io_bound = _Share(io_bound, lambda: most_io_bound, part=_AT_A_TIME + 1)
+        self._shares = [share for share in (children, self._io_bound) if share.types]
         self._of_type = {job_type: share for share in self._shares for job_type in share.types}
 
     @property
     def free(self) -> int:
-        return self.count - self.inside
+        return self.count - self.in_use
 
     @property
-    def over(self) -> int:
+    def oversubscribed(self) -> int:
         """How many have been taken that there are not."""
-        return max(0, self.inside - self.count)
+        return max(0, self.in_use - self.count)
 
     @property
-    def inside(self) -> int:
+    def in_use(self) -> int:
         """How many of the taken ones are of the count."""
-        return self.taken - self._outside.taken
+        return self.taken - self._io_bound.taken
 
     @property
-    def outside(self) -> int:
+    def io_bound(self) -> int:
         """How many of the taken ones are beside the count."""
-        return self._outside.taken
+        return self._io_bound.taken
 
-    def is_outside(self, job_type: str) -> bool:
-        return job_type in self._outside.types
+    def is_io_bound(self, job_type: str) -> bool:
+        return job_type in self._io_bound.types
 
     @property
     def caps(self) -> Caps:
         """For a claim: how many jobs more of these types are worth having."""
         return {share.types: share.room for share in self._shares}
 
-    def answered(self, caps: Caps, claimed: Sequence[str]) -> bool:
+    def record_claim(self, caps: Caps, claimed: Sequence[str]) -> bool:
         """Note which caps kept a claim from more than these; whether one of them has room again."""
         for types, cap in caps.items():
             share = self._of_type[next(iter(types))]
-            share.short = sum(job_type in types for job_type in claimed) >= cap
-        return any(share.short and share.room > 0 for share in self._shares)
+            share.was_capped = sum(job_type in types for job_type in claimed) >= cap
+        return any(share.was_capped and share.room > 0 for share in self._shares)
 
     def take(self, job_type: str) -> None:
         self.taken += 1
@@ -103,4 +103,4 @@ class Slots:
         if share is None:
             return False
         share.taken -= 1
-        return share.short and share.room > 0
+        return share.was_capped and share.room > 0
