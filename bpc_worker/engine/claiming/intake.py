@@ -84,7 +84,8 @@ class Intake:
         self._emptying_for_suspect = False
         self._suspect_checked_at = parts.clock()
         self._fresh_at = -math.inf
-        self._empty_claims = 0
+        self._empty_claims = 0  # in a row
+        self._looked_everywhere = False  # since the last rest
         self._under_way: asyncio.Task[_Answer | None] | None = None
 
     @property
@@ -100,7 +101,7 @@ class Intake:
         under_way, self._under_way = self._under_way, None
         answer = await (self._claim(ahead=0) if under_way is None else under_way)
         if answer is None:
-            self._empty_claims = 0
+            self._empty_claims, self._looked_everywhere = 0, False
             return ClaimBatch()
         more = await self._go_on(answer)
         starting = self._ahead.start_now(Claimed(claim, answer.sent_at) for claim in answer.look.claims)
@@ -119,14 +120,15 @@ class Intake:
     async def _go_on(self, answer: _Answer) -> bool:
         """Whether there is more to ask for at once; most often the next claim is on its way then."""
         self._empty_claims = 0 if answer.look.claims else self._empty_claims + 1
+        self._looked_everywhere |= answer.fresh
         expected = answer.expected_free_slots
         is_enough = not answer.look.more or self._empty_claims > _MAX_EMPTY_CLAIMS
         if not is_enough and self._expected_room(expected) > 0:
             self._under_way = asyncio.create_task(self._claim(ahead=expected))
             await asyncio.sleep(0)  # by now it is sent
             return True
-        self._empty_claims = 0
-        if answer.fresh or self._room <= 0:
+        looked_everywhere, self._empty_claims, self._looked_everywhere = self._looked_everywhere, 0, False
+        if looked_everywhere or self._room <= 0:
             return False
         self.look_everywhere()  # what was passed over comes before a rest
         return True
