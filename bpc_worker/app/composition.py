@@ -31,8 +31,7 @@ from bpc_worker.engine.running_jobs import RunningJobs
 from bpc_worker.engine.settler import Settler
 from bpc_worker.engine.wake import Wake
 from bpc_worker.engine.worker import Engine
-from bpc_worker.jobs.model import Claim, Settleable
-from bpc_worker.jobs.settlement import Settlement, settlement
+from bpc_worker.jobs.settlement import Settlements
 from bpc_worker.observability import log
 from bpc_worker.observability.http import ProbeServer
 from bpc_worker.observability.metrics import Metrics
@@ -106,18 +105,20 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     runner, jobs = None, None
     if plan.works:
         stuck = asyncio.Event()
+        slots = _slots(settings, registry, equipment)
+        metrics.slots(lambda: slots.taken)
         settler = Settler(store, equipment.settlement, on_database=health.note_database)
         intake = Intake(
             IntakeParts(
                 store=store,
                 settler=settler,
-                slots=_slots(settings, registry, equipment),
+                slots=slots,
                 rate_limits=limits,
                 wake=wake,
                 health=health,
                 metrics=metrics,
                 clock=seconds_since_boot,
-                handlers_blocked=lambda: handlers.blocked,
+                handlers=handlers,
             ),
             poll_seconds=settings.jobs.poll_interval_ms / 1000,
             suspect_check_seconds=settings.jobs.lease_seconds / 4,
@@ -149,7 +150,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
             wake,
             metrics,
             poll_seconds=settings.jobs.poll_interval_ms / 1000,
-            spread=ids.spread,
+            dice=ids.dice,
         )
     upkeep = upkeep_of(settings, url, store, health, metrics, tell=surroundings.tell)
     roster = Roster(
@@ -188,7 +189,8 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         code = await _with_probes(settings, plan, probes, engine)
     finally:
         for part in (store, limits, upkeep):
-            part.close()
+            if part is not None:
+                part.close()
     if code == 0:  # else there is no time left
         spans.close()
     return code
@@ -259,10 +261,6 @@ def _equipment(
             cpu_seconds=round(settings.worker.child_cpu_seconds),
         )
     )
-    curve = backoff(settings)
-
-    def settle(claim: Claim, outcome: Settleable) -> Settlement:
-        return settlement(claim, outcome, backoff=curve, dice=ids.dice())
 
     egress = poster(settings)
 
@@ -286,7 +284,7 @@ def _equipment(
         breakers=Breakers(breaker_rules(settings), clock=time.monotonic, on_state=metrics.breaker),
         egress=egress,
         turnstiles=Turnstiles(settings.webhook.endpoint_concurrency, clock=time.monotonic),
-        settlement=settle,
+        settlement=Settlements(backoff(settings), ids.dice),
         metrics=metrics,
     )
     return equipment, close
@@ -315,7 +313,7 @@ def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
 
 def _rate_limits(
     settings: Settings, registry: Registry, url: str, *, on_limited: Callable[[], None]
-) -> RateLimits:
+) -> RateLimits | None:
     """By those rate limits that are about job types of this worker; without any, nobody is asked."""
     limits = {
         name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
@@ -323,7 +321,7 @@ def _rate_limits(
         if name in registry
     }
     if not limits:
-        return RateLimits((), None, on_limited)
+        return None
     link = Link(dsn(settings, url, engine=True))
     tokens = TypeLimits(
         link,

@@ -29,7 +29,7 @@ class Runner:
         metrics: WakeMetrics,
         *,
         poll_seconds: float,
-        spread: Callable[[float, float], float],
+        dice: Callable[[], float],
     ) -> None:
         self._intake = intake
         self._jobs = jobs
@@ -37,7 +37,7 @@ class Runner:
         self._wake = wake
         self._metrics = metrics
         self._poll_seconds = poll_seconds
-        self._spread = spread
+        self._dice = dice
         self._woken_by = _START
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -66,7 +66,8 @@ class Runner:
     async def _next_batch(self) -> ClaimBatch:
         batch = await self._intake.next_batch()
         self._jobs.start(batch.claims)
-        self._settler.confirm(batch.written)
+        if batch.written:
+            self._settler.confirm(batch.written)
         return batch
 
     async def _rest(self, batch: ClaimBatch) -> None:
@@ -78,7 +79,7 @@ class Runner:
 
     async def _wait(self, batch: ClaimBatch) -> frozenset[str]:
         """Until somebody rings, the next job falls due, or a poll interval is over."""
-        at_most = self._spread(self._poll_seconds, 0.1)
+        at_most = self._poll_seconds * (0.9 + 0.2 * self._dice())  # so that a fleet does not look at once
         is_due_first = batch.look_again_in < at_most
         woken_by = await self._wake.wait(at_most=min(batch.look_again_in, at_most))
         for source in woken_by or (("due",) if is_due_first else ("poll",)):

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -11,7 +11,7 @@ from bpc_worker.engine.claiming.ahead import Claimed, ClaimsAhead
 from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.engine.claiming.slots import Slots
 from bpc_worker.engine.clock import Clock
-from bpc_worker.engine.handler_thread import LazyEvent
+from bpc_worker.engine.handler_thread import HandlerThread, LazyEvent
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.settler import End, Settler
 from bpc_worker.engine.wake import Wake
@@ -28,8 +28,6 @@ _MAX_EMPTY_CLAIMS = 3  # in a row that saw jobs and got none: others are quicker
 class ClaimMetrics(Protocol):
     def looked(self) -> None: ...
 
-    def slots(self, in_use: int) -> None: ...
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntakeParts:
@@ -38,12 +36,12 @@ class IntakeParts:
     store: JobStore
     settler: Settler
     slots: Slots  # of jobs whose handler has not ended; the others wait for their end to be durable
-    rate_limits: RateLimits
+    rate_limits: RateLimits | None  # None: no type of job has one
     wake: Wake
     health: Health
     metrics: ClaimMetrics
     clock: Clock
-    handlers_blocked: Callable[[], bool]  # by a handler that does not give their loop back
+    handlers: HandlerThread
 
 
 class ClaimBatch(NamedTuple):
@@ -98,14 +96,14 @@ class Intake:
 
     async def next_batch(self) -> ClaimBatch:
         """The next claim goes out before the jobs of this one begin, to save time."""
-        under_way, self._under_way = self._under_way, None
-        answer = await (self._claim(ahead=0) if under_way is None else under_way)
+        under_way = self._under_way or asyncio.create_task(self._claim(ahead=0))
+        self._under_way = None
+        answer = await under_way
         if answer is None:
             self._empty_claims, self._looked_everywhere = 0, False
             return ClaimBatch()
         more = await self._go_on(answer)
         starting = self._ahead.start_now(Claimed(claim, answer.sent_at) for claim in answer.look.claims)
-        self._parts.metrics.slots(self._slots.taken)
         nothing = not answer.look.claims
         return ClaimBatch(
             claims=starting,
@@ -139,7 +137,7 @@ class Intake:
 
     def _expected_room(self, ahead: int) -> int:
         """How many jobs a claim may bring, with so many slots that should be free when it is answered."""
-        if self._stuck.is_set() or self._parts.health.draining or self._parts.handlers_blocked():
+        if self._stuck.is_set() or self._parts.health.draining or self._parts.handlers.blocked:
             return 0
         if self._held and (self._emptying_for_suspect or self._suspect is not None):
             return 0
@@ -152,7 +150,8 @@ class Intake:
         return self._parts.clock() - self._fresh_at >= self._poll_seconds
 
     def _look_again_in(self, look: Look) -> float:
-        times = (look.next_due_in, self._parts.rate_limits.wait_seconds)
+        limits = self._parts.rate_limits
+        times = (look.next_due_in, None if limits is None else limits.wait_seconds)
         return min((each for each in times if each is not None), default=math.inf)
 
     async def _claim(self, *, ahead: int) -> _Answer | None:
@@ -165,12 +164,13 @@ class Intake:
             if limit <= 0 or not parts.health.may_claim:
                 return None
             fresh, sent_at = self._poll_is_due, parts.clock()
-            nothing = await parts.rate_limits.empty_look()
-            if nothing is not None:
-                parts.health.note_claim()
-                return _Answer(nothing, (), sent_at, fresh, 0)
-            room = self._slots.caps
-            caps = await parts.rate_limits.caps(room, limit)
+            room = caps = self._slots.caps
+            if parts.rate_limits is not None:
+                nothing = await parts.rate_limits.empty_look()
+                if nothing is not None:
+                    parts.health.note_claim()
+                    return _Answer(nothing, (), sent_at, fresh, 0)
+                caps = await parts.rate_limits.caps(room, limit)
             sent_at = parts.clock()
             if fresh:
                 self._fresh_at = sent_at
@@ -183,7 +183,8 @@ class Intake:
         parts.health.note_claim()
         expected_free_slots = self._ahead.expected_free_slots(sent_at)
         look = self._take(look, room)
-        await parts.rate_limits.record_claim(look.claims)
+        if parts.rate_limits is not None:
+            await parts.rate_limits.record_claim(look.claims)
         return _Answer(look, written, sent_at, fresh, expected_free_slots)
 
     def _take(self, look: Look, caps: Caps) -> Look:
@@ -240,11 +241,9 @@ class Intake:
         self._held -= 1
         if claim.lease_token == self._suspect:
             self._suspect = None
-        if not self._held:
-            if self._emptying_for_suspect:
-                self._emptying_for_suspect = False
-                self.look_everywhere()  # the suspect is not where the last jobs were found
-            self._parts.metrics.slots(0)
+        if not self._held and self._emptying_for_suspect:
+            self._emptying_for_suspect = False
+            self.look_everywhere()  # the suspect is not where the last jobs were found
         if was_full:
             self._parts.wake.ring("slot")
 

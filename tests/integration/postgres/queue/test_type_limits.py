@@ -191,12 +191,3 @@ async def test_a_suspect_is_due_too(db: Database) -> None:
 
     assert await looker.look() == ["TEST_PLAIN"]
     looker.close()
-
-
-async def test_without_limits_nothing_is_asked() -> None:
-    throttle = RateLimits((), None, lambda: None)
-    caps = {frozenset({"TEST_PLAIN"}): 3}
-
-    assert await throttle.empty_look() is None
-    assert await throttle.caps(caps, 10) is caps
-    await throttle.record_claim([])
