@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bpc_worker.engine.claiming.slots import Slots
@@ -40,15 +40,14 @@ class ClaimsAhead:
         in_time = now - self._began_at < min(2 * (now - sent_at), _LONGEST_JOB)
         return self._slots.count if in_time and self._slots.in_use == 0 else 0
 
-    def start_now(self, claims: Iterable[Claimed]) -> list[Claimed]:
+    def start_now(self, new: Sequence[Claimed]) -> list[Claimed]:
         """Those of new claims that begin now; the others wait."""
-        new = list(claims)
         in_slots = [each for each in new if not self._slots.is_io_bound(each.claim.type)]
         if in_slots:
             self._began_at = self._clock()
         oversubscribed = self._slots.oversubscribed
         if oversubscribed <= 0:
-            return new
+            return list(new)
         late = in_slots[-oversubscribed:]
         self._waiting.extend(late)
         those = {id(each) for each in late}  # to compare them takes its time

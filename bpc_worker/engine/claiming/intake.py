@@ -102,8 +102,8 @@ class Intake:
         if answer is None:
             self._empty_claims, self._looked_everywhere = 0, False
             return ClaimBatch()
+        starting = self._ahead.start_now([Claimed(claim, answer.sent_at) for claim in answer.look.claims])
         more = await self._go_on(answer)
-        starting = self._ahead.start_now(Claimed(claim, answer.sent_at) for claim in answer.look.claims)
         nothing = not answer.look.claims
         return ClaimBatch(
             claims=starting,
