@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+from bpc_worker.jobs.store import Look
 from bpc_worker.testing import NOON
 from tests.unit.engine.support import Room, steps
 
@@ -101,6 +102,35 @@ async def test_until_empty_tries_again_when_the_database_was_away() -> None:
     await asyncio.wait_for(running, 10)
 
     assert room.statuses() == ["SUCCEEDED"]
+
+
+async def test_until_empty_waits_for_jobs_that_others_have_locked() -> None:
+    room, claim = Room(), None
+    await room.enqueue("TEST_NOOP", 1)
+    claim = room.store.claim
+    answers = [Look(more=True)] * 5
+
+    async def locked_at_first(**asked: object) -> Look:
+        return answers.pop() if answers else await claim(**asked)  # type: ignore[arg-type]
+
+    room.store.claim = locked_at_first  # type: ignore[method-assign]
+    await asyncio.wait_for(room.runner.run_until_empty(asyncio.Event()), 10)
+
+    assert room.statuses() == ["SUCCEEDED"]
+
+
+async def test_ends_that_travelled_with_a_claim_are_confirmed() -> None:
+    room = Room(slots=2)
+    await room.enqueue("TEST_NOOP", 40)
+    stop = asyncio.Event()
+    running = asyncio.create_task(room.runner.run(stop))
+    async with asyncio.timeout(10):
+        while "QUEUED" in room.statuses() or room.jobs.busy:
+            await asyncio.sleep(0)
+    await _stopped(room, stop, running)
+
+    assert room.statuses() == ["SUCCEEDED"] * 40
+    assert any(ends for _, _, ends in room.store.looks)
 
 
 async def _stopped(room: Room, stop: asyncio.Event, running: "asyncio.Task[None]") -> None:

@@ -1,6 +1,7 @@
 """One job's life in a process: started, ended, settled, finished; and what stops it on the way."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -91,10 +92,9 @@ async def test_a_handler_that_ended_in_spite_of_a_stop_has_ended() -> None:
     room = Room()
 
     async def handle(_: Payload, __: Context) -> object:
-        try:
+        with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            return {"done": True}
+        return {"done": True}
 
     room.handle = handle
     [job] = await started(room)

@@ -260,7 +260,7 @@ async def test_after_four_claims_that_only_saw_jobs_of_others_there_is_a_rest() 
         room.store.looks.append((0, True, 0))
         return Look(more=True)
 
-    room.store.claim = seen_but_locked  # type: ignore[assignment,method-assign]
+    room.store.claim = seen_but_locked  # type: ignore[method-assign]
     rounds = 1
     while (await room.intake.next_batch()).more:
         rounds += 1
