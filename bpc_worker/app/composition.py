@@ -27,7 +27,7 @@ from bpc_worker.engine.runner import Pace, Parts, Runner
 from bpc_worker.engine.running_job import Supervisor
 from bpc_worker.engine.settler import Settler
 from bpc_worker.engine.wake import Wake
-from bpc_worker.engine.worker import Engine
+from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.jobs.model import Claim, Settleable
 from bpc_worker.jobs.settlement import Settlement, settlement
 from bpc_worker.observability import log
@@ -138,7 +138,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         store=store,
         handlers=handlers,
         wake=wake,
-        runner=runner,
+        work=None if runner is None else Work(claiming=runner, jobs=runner),
         duties=(
             *((keeper.keep, keeper.fence) if plan.works else ()),
             *((runner.watch_time_outs,) if runner is not None else ()),

@@ -2,13 +2,13 @@
 
 import asyncio
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from bpc_worker.engine.lazy_event import Once
+from bpc_worker.engine.clock import Clock, seconds_since_boot
+from bpc_worker.engine.lazy_event import LazyEvent
 from bpc_worker.observability import log
 from bpc_worker.observability.tracebacks import frames_of, type_and_place
 
@@ -30,7 +30,7 @@ class Running(Generic[T]):
         self._handlers = handlers
         self._work = work
         self._task: _Task | None = None
-        self.ended = Once()
+        self.ended = LazyEvent()
         self.on_ended: Callable[[], None] | None = None
 
     def start(self) -> None:
@@ -41,14 +41,14 @@ class Running(Generic[T]):
 
     def _report(self, task: asyncio.Task[T]) -> None:
         if isinstance(task, _Task):
-            task.owner = None  # we hold the task: no circles, they would wait for the collector
+            task.owner = None  # break the reference cycle: it would wait for the collector
         if self._handlers.to_control.put(self.mark_ended):
             self._handlers.loop.call_soon(self._handlers.to_control.wake)  # after the others that end now
 
     def mark_ended(self) -> None:
         """In the control loop."""
-        if not self.ended.happened:
-            self.ended.happen()
+        if not self.ended.is_set:
+            self.ended.set()
             if self.on_ended is not None:
                 self.on_ended()
 
@@ -73,8 +73,8 @@ class Running(Generic[T]):
         return isinstance(inside, _Task) and inside.owner is self
 
 
-class Post:
-    """Calls for another thread's loop, in order. Waking a thread is dear: many calls wake it once."""
+class ThreadMailbox:
+    """Calls for another thread's loop, in order. Waking a thread is expensive: many calls wake it once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -105,7 +105,7 @@ class Post:
             self.wake()  # one that raised must not hold up those behind it
 
 
-def _tell_of_strays(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _log_orphaned_task(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """A task that a handler forgot went wrong. The loop's own words would quote the exception."""
     error = context.get("exception")
     if isinstance(error, BaseException):
@@ -115,18 +115,19 @@ def _tell_of_strays(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> No
 
 
 class HandlerLoop:
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Clock = seconds_since_boot) -> None:
+        self._clock = clock
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(self._new_task)
-        self.loop.set_exception_handler(_tell_of_strays)
-        self.ticked_at = time.monotonic()
-        self.to_handlers = Post(self.loop)
+        self.loop.set_exception_handler(_log_orphaned_task)
+        self.ticked_at = self._clock()
+        self.to_handlers = ThreadMailbox(self.loop)
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="handlers", daemon=True)
 
     def start(self) -> None:
         """From the control loop."""
-        self.to_control = Post(asyncio.get_running_loop())
+        self.to_control = ThreadMailbox(asyncio.get_running_loop())
         self._thread.start()
 
     def _run(self) -> None:
@@ -162,10 +163,15 @@ class HandlerLoop:
     @property
     def blocked(self) -> bool:
         """No sign of life for a while: some handler does not give the loop back."""
-        return time.monotonic() - self.ticked_at > _BLOCKED_AFTER
+        return self._clock() - self.ticked_at > _BLOCKED_AFTER
 
     def _ticked(self) -> None:
-        self.ticked_at = time.monotonic()
+        self.ticked_at = self._clock()
+
+    async def finish(self, last: Coroutine[object, object, None], *, within: float) -> None:
+        """Run this as the last of all work, then end the thread."""
+        await asyncio.wait({self.run(last).ended.future}, timeout=within)
+        self.stop()
 
     def stop(self) -> None:
         self._stopping = True

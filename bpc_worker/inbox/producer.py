@@ -16,7 +16,7 @@ import msgspec
 from bpc_worker import ids, wiring
 from bpc_worker.config.settings import Settings
 from bpc_worker.config.yaml import load_plain
-from bpc_worker.engine.background import Around, Duty
+from bpc_worker.engine.background import Duty, WorkerHooks
 from bpc_worker.inbox.files import ChangedError, Inbox
 from bpc_worker.inbox.jobs import JOB_TYPE, FolderSays, Priorities, check_place, declared, ingest, refusal
 from bpc_worker.inbox.keeping import MOST_INSIDE, kept_key, kept_name
@@ -49,7 +49,7 @@ def duty(settings: Settings, registry: Registry, url: str, folder: str) -> Duty:
 
 class Producer:
     def __init__(
-        self, settings: Settings, registry: Registry, url: str, folder: Path, around: Around
+        self, settings: Settings, registry: Registry, url: str, folder: Path, around: WorkerHooks
     ) -> None:
         wanted = settings.producer
         dsn, call_timeout = wiring.dsn(settings, url, quiet=True), wiring.call_timeout(settings)

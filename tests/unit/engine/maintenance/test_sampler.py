@@ -77,7 +77,7 @@ async def test_a_deep_queue_is_said_once_and_so_is_its_end(monkeypatch: pytest.M
         samples.kinds = [Waiting("default", "TEST_A", depth, 0.0)]
         await sampler.sample()
 
-    assert words.said == ["warning queue_deep", "info queue_deep_no_more"]
+    assert words.said == ["warning queue_deep", "info queue_depth_normal"]
 
 
 async def test_what_nobody_handles_is_said_at_the_second_look_and_once(
