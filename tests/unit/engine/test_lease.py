@@ -231,7 +231,7 @@ async def test_progress_that_cannot_be_stored_costs_nobody_his_lease(bench: Benc
         await steps()
 
     assert bench.renewed == [2]
-    assert (bad.stage, bad.progress) == (None, None)
+    assert bad.heartbeat() == Heartbeat(bad.claim.job_id, bad.claim.lease_token)
     assert bad.provable
     assert good.provable
 

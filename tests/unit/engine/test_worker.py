@@ -117,7 +117,7 @@ class Bench:
     works: bool = True
     wake: Wake = field(default_factory=Wake)
     duties: tuple[Callable[[], Coroutine[object, object, None]], ...] = (for_ever,)
-    schema_problem: Callable[[], Awaitable[str | None]] = field(default=nothing)  # type: ignore[assignment]  # None
+    schema_problem: Callable[[], Awaitable[str | None]] = field(default=nothing)
 
     def engine(self) -> Engine:
         return Engine(
