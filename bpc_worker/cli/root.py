@@ -100,9 +100,9 @@ def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empt
 def _producer(settings: "Settings", handlers: "Registry", url: str, inbox: str | None) -> "Duty | None":
     if inbox is None:
         return None
-    from bpc_worker.inbox import producer
+    from bpc_worker.inbox.duty import duty
 
-    return producer.duty(settings, handlers, url, inbox)
+    return duty(settings, handlers, url, inbox)
 
 
 @main.command()

@@ -69,7 +69,7 @@ def expected() -> list[Thing]:
 
 
 def differences(wanted: Sequence[Thing], found: Sequence[Thing]) -> Iterator[Difference]:
-    """What is missing or changed, in the order in which it can be mended, then what is there besides."""
+    """What is missing or changed, in the order in which it can be fixed, then what is there besides."""
     have = {(thing.kind, thing.name): thing for thing in found}
     known = {(thing.kind, thing.name) for thing in wanted}
     for thing in wanted:

@@ -98,7 +98,7 @@ def _changed(applied: Sequence[Applied], ours: Sequence[Migration]) -> Iterator[
 
 
 def drift(case: Case) -> Iterator[Finding]:
-    """Objects that are missing, changed or not ours, grouped so that one paste mends one thing."""
+    """Objects that are missing, changed or not ours, grouped so that one paste fixes one thing."""
     case.connection.execute("SELECT set_config('search_path', 'public', true)")
     found = list(differences(expected(), things(case.rows)))
     roots = {each.thing.part_of for each in found if each.thing.kind in _ROOTS and each.sort == "missing"}

@@ -222,6 +222,11 @@ class HandlerThread:
     def _ticked(self) -> None:
         self.ticked_at = self._clock()
 
+    async def finish(self, last: Coroutine[object, object, None], *, within: float) -> None:
+        """Run this as the last of all work, then end the thread."""
+        await asyncio.wait({self.run(last).ended.future}, timeout=within)
+        self.stop()
+
     def stop(self) -> None:
         self._stopping = True
         self.loop.call_soon_threadsafe(self.loop.stop)

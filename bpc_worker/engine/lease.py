@@ -121,6 +121,7 @@ class LeaseKeeper:
         self._dice = dice
         self._on_renewed = on_renewed
         self._on_database = on_database
+        self._clock = clock
         self._held: dict[LeaseToken, Lease] = {}
         self._changed = asyncio.Event()
 

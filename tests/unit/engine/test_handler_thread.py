@@ -50,13 +50,13 @@ async def test_a_cancelled_job_is_forgotten_too(handlers: HandlerThread) -> None
 async def test_a_call_that_raises_does_not_hold_up_those_behind_it() -> None:
     loop, heard = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda *_: None)
-    post = ThreadMailbox(loop)
+    mailbox = ThreadMailbox(loop)
 
     def fail() -> None:
         raise RuntimeError
 
-    post.put(fail)
-    post.put(heard.set)
-    post.wake()
+    mailbox.put(fail)
+    mailbox.put(heard.set)
+    mailbox.wake()
     async with asyncio.timeout(5):
         await heard.wait()
