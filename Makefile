@@ -4,6 +4,9 @@ BIN := .venv/bin
 READY := .venv/.ready
 WHEEL_DIR := dist
 BENCH_READY := .venv-bench/.ready
+# A lock is complete, and its names have no extras: whoever resolves again meets versions it does not hold.
+FROM_LOCK = python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r
+COMPLETE = python -m pip --disable-pip-version-check check >&2
 CORE_RULES = --rcfile=tests/core_coverage.ini
 CORE_COVERED = $(BIN)/coverage erase $(CORE_RULES) && $(BIN)/coverage run $(CORE_RULES) -m pytest -n 2
 CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
@@ -21,14 +24,16 @@ $(READY): requirements/dev.lock pyproject.toml
 	  { echo "Python 3.11 or newer is needed; name it with: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/$(FROM_LOCK) requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/$(COMPLETE)
 	@touch $(READY)
 
 $(BENCH_READY): requirements/bench.lock
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	@echo "installing the peers into .venv-bench (once)"
-	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.lock
+	@.venv-bench/bin/$(FROM_LOCK) requirements/bench.lock
+	@.venv-bench/bin/$(COMPLETE)
 	@touch $(BENCH_READY)
 
 setup: $(READY) ## the virtual environment with everything pinned
