@@ -21,7 +21,7 @@ from rich.console import Console
 from bpc_worker import app
 from bpc_worker.adapters.rule_files import read_rules
 from bpc_worker.config import Settings
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.hashing import sha256_hex
 from bpc_worker.demo_screen import Screen, Step, draw_code
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import JobId
@@ -254,7 +254,7 @@ def _prove(stage: Stage, version_id: UUID) -> int:
 
 def list_files(out: Path, written: Sequence[Path]) -> None:
     """Kept in the folder itself, in the form of sha256sum: what the demo wrote there, and how it was."""
-    listed = _listed(out) | {file.name: sha256(file.read_bytes()).hex() for file in written}
+    listed = _listed(out) | {file.name: sha256_hex(file.read_bytes()) for file in written}
     lines = "".join(f"{digest}  {name}\n" for name, digest in listed.items())
     (out / _LIST).write_text(lines, encoding="utf-8")
 
@@ -262,7 +262,7 @@ def list_files(out: Path, written: Sequence[Path]) -> None:
 def remove_files(out: Path) -> int:
     """What the demo wrote there and nobody has changed since, and nothing else."""
     there = {out / name: digest for name, digest in _listed(out).items() if (out / name).is_file()}
-    written = [file for file, digest in there.items() if sha256(file.read_bytes()).hex() == digest]
+    written = [file for file, digest in there.items() if sha256_hex(file.read_bytes()) == digest]
     for file in written:
         file.unlink()
     (out / _LIST).unlink(missing_ok=True)
@@ -272,11 +272,9 @@ def remove_files(out: Path) -> int:
 
 
 def _listed(out: Path) -> dict[str, str]:
-    try:
-        lines = (out / _LIST).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
+    if not (out / _LIST).is_file():
         return {}
-    found = [line.partition("  ") for line in lines]
+    found = [line.partition("  ") for line in (out / _LIST).read_text(encoding="utf-8").splitlines()]
     return {name: digest for digest, _, name in found if name and Path(name).name == name}
 
 
