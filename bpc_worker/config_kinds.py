@@ -108,13 +108,14 @@ switch = Kind("true or false (also 1/0, yes/no, on/off)", _switch, {"type": "boo
 
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})|%00")
+_PLACE = re.compile(r"(.*?)(?::(\d+))?")
 _HIGHEST_PORT = 65535
 
 
 def url(*schemes: str, libpq: bool = False) -> Kind:
     """As libpq reads it, which takes several hosts and no % but that of an escape; or as Python does."""
     # Strict about user, password and port: what is not a password here would be shown as a host.
-    host = r"(?:\[[^\]\s]+\]|[^\s:/?#@,\[\]]*)(?::\d{1,5})?"
+    host = r"(?:\[[^\[\]\s/?#@,]+\]|[^\s:/?#@,\[\]]*)(?::\d{1,5})?"
     start = "|".join(schemes)
     login, more = (r"[^\s@/?#]*@", rf"(?:,{host})*") if libpq else (r"[^\s@/?#\[\]]*@", "")
     shape = re.compile(rf"(?:{start})://({login})?({host}{more})(/[^\s?#]*)?(?:[?#]\S*)?")
@@ -136,10 +137,10 @@ def url(*schemes: str, libpq: bool = False) -> Kind:
 
 def _is_place(place: str) -> bool:
     """A host and perhaps its port; in brackets an address."""
-    host, colon, port = place.rpartition(":") if not place.endswith("]") else (place, "", "")
-    if host.startswith("["):
-        IPv6Address(host[1:-1])
-    return not colon or int(port) <= _HIGHEST_PORT
+    found = _PLACE.fullmatch(place)
+    if found is not None and found[1].startswith("["):
+        IPv6Address(found[1][1:-1])
+    return found is not None and int(found[2] or 0) <= _HIGHEST_PORT
 
 
 _name = text(100)

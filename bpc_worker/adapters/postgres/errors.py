@@ -1,7 +1,8 @@
 """SQLSTATE -> which family of error it is. Classified by class, not by a list of codes."""
 
 import psycopg
-from psycopg.conninfo import ConnDict, conninfo_to_dict
+from psycopg.abc import ConnDict
+from psycopg.conninfo import conninfo_to_dict
 
 from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, RunAgain, SchemaMismatch, Unavailable
 
