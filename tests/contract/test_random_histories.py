@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from bpc_worker.adapters.memory.jobs import MemoryJobStore
 from bpc_worker.adapters.postgres import claims
-from bpc_worker.adapters.postgres.all_due import Tries
+
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.adapters.postgres.probes import Probes
@@ -69,7 +69,6 @@ class InPostgres:
         self._run("DELETE FROM job_pauses")
         store.now = NOON
         store.claims._probes = Probes(SETTINGS.queues, SETTINGS.types)
-        store.claims._tries = Tries()
 
     def _run(self, statement: str, *params: object) -> list[dict[str, object]]:
         cursor = self._connection.execute(statement.encode(), params)

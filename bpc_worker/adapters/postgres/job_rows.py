@@ -104,38 +104,31 @@ NOT_HELD = "22012"
 
 
 def settle_params(
-    claim: Claim, settlement: Settlement, *, now: datetime | None, or_fail: bool = False
+    ends: Sequence[tuple[Claim, Settlement]], *, now: datetime | None, or_fail: bool = False
 ) -> dict[str, object]:
     """`or_fail`: where the lease is gone, the statement fails with NOT_HELD, and with it its transaction."""
-    return {"now": now, "or_fail": or_fail} | settle_values(claim, settlement)
+    return {"now": now, "or_fail": or_fail} | told(ends)
 
 
-def settle_values(claim: Claim, settlement: Settlement) -> dict[str, object]:
-    error = settlement.error
-    return {
-        "job_id": claim.job_id,
-        "lease_token": claim.lease_token,
-        "owner": claim.lease_owner,
-        "status": settlement.status.value,
-        "refund": settlement.refund,
-        "snoozes": settlement.snoozes,
-        "delay_seconds": settlement.delay_seconds,
-        "error": None if error is None else _error_json(error),
-        "fail_code": None if error is None else error.code,
-        "fail_reason": None if error is None else error.message,
-        "result": settlement.result,
-        "spec_hash": settlement.spec_hash,
-        "event": settlement.event,
-    }
-
-
-def settle_group_params(
-    ends: Sequence[tuple[Claim, Settlement]], *, now: datetime | None
-) -> dict[str, object]:
+def told(ends: Sequence[tuple[Claim, Settlement]]) -> dict[str, object]:
     """One array per column."""
-    values = [settle_values(claim, settlement) for claim, settlement in ends]
-    columns: dict[str, object] = {name: array([row[name] for row in values]) for name in values[0]}
-    return {"now": now} | columns
+    claims, settlements = [claim for claim, _ in ends], [settlement for _, settlement in ends]
+    errors = [settlement.error for settlement in settlements]
+    return {
+        "job_id": array(claim.job_id for claim in claims),
+        "lease_token": array(claim.lease_token for claim in claims),
+        "lease_owner": array(claim.lease_owner for claim in claims),
+        "status": array(settlement.status.value for settlement in settlements),
+        "refund": array(settlement.refund for settlement in settlements),
+        "snoozes": array(settlement.snoozes for settlement in settlements),
+        "delay_seconds": array(settlement.delay_seconds for settlement in settlements),
+        "error": array(error and _error_json(error) for error in errors),
+        "fail_code": array(error and error.code for error in errors),
+        "fail_reason": array(error and error.message for error in errors),
+        "result": array(settlement.result for settlement in settlements),
+        "spec_hash": array(settlement.spec_hash for settlement in settlements),
+        "event": array(settlement.event for settlement in settlements),
+    }
 
 
 def settled_under(claim: Claim, rows: Sequence[Mapping[str, object]]) -> Status | None:
