@@ -61,8 +61,8 @@ class Claims:
         if fresh:
             self._probes.forget()
         turn = self._probes.next_turn()
-        params = self._probes.params(turn, caps, limit=limit) | told(ends)
-        rows = await self._answered(params | self._terms | {"idle": idle, "now": now, "nonce": nonce()})
+        params = self._probes.params(turn, caps, limit=limit) | self._terms
+        rows = await self._answered(params | {"idle": idle, "now": now, "nonce": nonce(), "ends": told(ends)})
         known = _Known(*rows[0][:_KNOWN])
         claims = [Claim(*row[_KNOWN:]) for row in rows if row[_KNOWN] is not None]
         if known.ring_at is not None:

@@ -8,7 +8,6 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.adapters.ids import uuid7
-from bpc_worker.adapters.postgres.arrays import array
 from bpc_worker.core.spec_hash import spec_hash
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.errors import Code, Permanent, RunAgain
@@ -103,32 +102,52 @@ def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
 NOT_HELD = "22012"
 
 
+class _End(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A row of sql/fragments/told.sql; what is missing is NULL there."""
+
+    job_id: UUID
+    lease_token: UUID
+    owner: str
+    status: str
+    refund: int
+    snoozes: int
+    delay_seconds: float | None = None
+    error: str | None = None
+    fail_code: str | None = None
+    fail_reason: str | None = None
+    result: str | None = None
+    spec_hash: str | None = None
+    event: str | None = None
+
+
 def settle_params(
     ends: Sequence[tuple[Claim, Settlement]], *, now: datetime | None, or_fail: bool = False
 ) -> dict[str, object]:
     """`or_fail`: where the lease is gone, the statement fails with NOT_HELD, and with it its transaction."""
-    return {"now": now, "or_fail": or_fail} | told(ends)
+    return {"now": now, "or_fail": or_fail, "ends": told(ends)}
 
 
-def told(ends: Sequence[tuple[Claim, Settlement]]) -> dict[str, object]:
-    """One array per column."""
-    claims, settlements = [claim for claim, _ in ends], [settlement for _, settlement in ends]
-    errors = [settlement.error for settlement in settlements]
-    return {
-        "job_id": array(claim.job_id for claim in claims),
-        "lease_token": array(claim.lease_token for claim in claims),
-        "lease_owner": array(claim.lease_owner for claim in claims),
-        "status": array(settlement.status.value for settlement in settlements),
-        "refund": array(settlement.refund for settlement in settlements),
-        "snoozes": array(settlement.snoozes for settlement in settlements),
-        "delay_seconds": array(settlement.delay_seconds for settlement in settlements),
-        "error": array(error and _error_json(error) for error in errors),
-        "fail_code": array(error and error.code for error in errors),
-        "fail_reason": array(error and error.message for error in errors),
-        "result": array(settlement.result for settlement in settlements),
-        "spec_hash": array(settlement.spec_hash for settlement in settlements),
-        "event": array(settlement.event for settlement in settlements),
-    }
+def told(ends: Sequence[tuple[Claim, Settlement]]) -> str:
+    return msgspec.json.encode([_end(claim, settlement) for claim, settlement in ends]).decode()
+
+
+def _end(claim: Claim, settlement: Settlement) -> _End:
+    error, spec_hash = settlement.error, settlement.spec_hash
+    return _End(
+        job_id=claim.job_id,
+        lease_token=claim.lease_token,
+        owner=claim.lease_owner,
+        status=settlement.status.value,
+        refund=settlement.refund,
+        snoozes=settlement.snoozes,
+        delay_seconds=settlement.delay_seconds,
+        error=None if error is None else _error_json(error),
+        fail_code=None if error is None else error.code,
+        fail_reason=None if error is None else error.message,
+        result=settlement.result,
+        spec_hash=None if spec_hash is None else rf"\x{spec_hash.hex()}",
+        event=settlement.event,
+    )
 
 
 def settled_under(claim: Claim, rows: Sequence[Mapping[str, object]]) -> Status | None:

@@ -18,7 +18,7 @@ WITH RECURSIVE paused AS MATERIALIZED (
 walk (queue, type, priority, since, since_id) AS (
   SELECT queue, type, priority, since, since_id
   FROM unnest(%(at_queues)s::text[], %(at_types)s::text[], %(at_priorities)s::smallint[], %(since)s::timestamptz[],
-              %(since_ids)s::uuid[]) AS told (queue, type, priority, since, since_id)
+              %(since_ids)s::uuid[]) AS remembered (queue, type, priority, since, since_id)
   UNION ALL
   SELECT next.queue, next.type, next.priority, next.scheduled_at, next.job_id
   FROM walk CROSS JOIN LATERAL (
@@ -38,10 +38,9 @@ suspect AS MATERIALIZED (
   FOR UPDATE OF jobs SKIP LOCKED
 ),
 place AS MATERIALIZED (
-  SELECT queue, type, priority, since, since_id, pot, least((%(pots)s::integer[])[pot], %(window)s::integer) AS most
-  FROM walk JOIN unnest(%(types)s::text[], %(pot)s::integer[]) AS mine (type, pot) USING (type)
-  WHERE NOT ARRAY['queue ' || queue, 'type ' || type] && (SELECT names FROM paused)
-    AND NOT EXISTS (SELECT FROM suspect)
+  SELECT queue, type, priority, since, since_id, names, pot, least((%(pots)s::integer[])[pot], %(window)s::integer) AS most
+  FROM paused, walk JOIN unnest(%(types)s::text[], %(pot)s::integer[]) AS mine (type, pot) USING (type)
+  WHERE NOT ARRAY['queue ' || queue, 'type ' || type] && names AND NOT EXISTS (SELECT FROM suspect)
 ),
 candidate AS MATERIALIZED (  -- level by level, no further than needed; above them all, in its turn, the oldest
   SELECT hit.job_id, level.priority, hit.scheduled_at, hit.pot, hit.most
@@ -52,20 +51,19 @@ candidate AS MATERIALIZED (  -- level by level, no further than needed; above th
       WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
         AND queue = place.queue AND type = place.type AND priority = place.priority
         AND (scheduled_at, job_id) >= (place.since, place.since_id)
-        AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
-        AND 'tenant ' || tenant_id <> ALL ((SELECT names FROM paused)::text[])
+        AND scheduled_at <= coalesce(%(now)s::timestamptz, now()) AND 'tenant ' || tenant_id <> ALL (place.names)
       ORDER BY scheduled_at, job_id LIMIT CASE WHEN level.priority < 0 THEN least(1, place.most) ELSE place.most END) AS due
     WHERE place.priority = level.priority OR (level.priority < 0 AND %(turn)s = 'oldest')
     ORDER BY due.scheduled_at, due.job_id LIMIT CASE WHEN level.priority < 0 THEN 1 END) AS hit
   LIMIT (SELECT %(window)s::integer + coalesce(sum(most) FILTER (WHERE pot IS NOT NULL), 0) FROM place)
 ),
 ring AS MATERIALIZED (  -- the next few tenants after the last one so served, round and round
-  SELECT lap, tenant_id
-  FROM ((SELECT 1 AS lap, tenant_id FROM tenants WHERE tenant_id > %(ring_after)s::uuid ORDER BY tenant_id)
+  SELECT tenant_id
+  FROM ((SELECT tenant_id FROM tenants WHERE tenant_id > %(ring_after)s::uuid ORDER BY tenant_id)
         UNION ALL
-        (SELECT 2, tenant_id FROM tenants WHERE tenant_id <= %(ring_after)s::uuid ORDER BY tenant_id)) AS round
-  WHERE %(turn)s = 'ring' AND EXISTS (SELECT FROM place)
-  LIMIT (SELECT greatest(8, 256 / nullif(count(*), 0)) FROM place)
+        (SELECT tenant_id FROM tenants WHERE tenant_id <= %(ring_after)s::uuid ORDER BY tenant_id)) AS round
+  WHERE %(turn)s = 'ring'
+  LIMIT (SELECT least(count(*), 1) * greatest(8, 256 / greatest(count(*), 1)) FROM place)
 ),
 next_of_ring AS MATERIALIZED (  -- in the ring's order; to ask for it would mean to ask all of them
   SELECT ring.tenant_id, best.job_id, best.scheduled_at, best.pot, best.most
@@ -76,10 +74,9 @@ next_of_ring AS MATERIALIZED (  -- in the ring's order; to ask for it would mean
       WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
         AND tenant_id = ring.tenant_id AND queue = place.queue AND type = place.type AND priority = place.priority
         AND (scheduled_at, job_id) >= (place.since, place.since_id)
-        AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
+        AND scheduled_at <= coalesce(%(now)s::timestamptz, now()) AND 'tenant ' || tenant_id <> ALL (place.names)
       ORDER BY scheduled_at, job_id LIMIT least(1, place.most)) AS due
     ORDER BY place.priority, due.scheduled_at, due.job_id LIMIT 1) AS best
-  WHERE 'tenant ' || ring.tenant_id <> ALL ((SELECT names FROM paused)::text[])
   LIMIT 1
 ),
 first AS MATERIALIZED (
@@ -95,6 +92,7 @@ wanted AS MATERIALIZED (
               SELECT job_id, priority, scheduled_at, pot, most FROM candidate
               WHERE priority >= 0 AND job_id <> ALL (ARRAY(SELECT job_id FROM first))) AS every) AS ranked
   WHERE pot IS NULL OR of_pot <= most
+  ORDER BY priority, scheduled_at, job_id
 ),
 claimed AS (
   UPDATE jobs
@@ -103,28 +101,31 @@ claimed AS (
       lease_expires_at = coalesce(%(now)s::timestamptz, now()) + make_interval(secs => %(lease_seconds)s),
       last_heartbeat_at = coalesce(%(now)s::timestamptz, now()), started_at = coalesce(%(now)s::timestamptz, now())
   WHERE job_id = ANY (ARRAY(SELECT job_id FROM suspect) || ARRAY(
-    SELECT jobs.job_id FROM wanted JOIN jobs USING (job_id)
-    WHERE jobs.status = 'QUEUED' AND jobs.scheduled_at <= coalesce(%(now)s::timestamptz, now())  -- again, now that it is locked
-    ORDER BY wanted.priority, wanted.scheduled_at, job_id LIMIT %(limit)s::integer
-    FOR UPDATE OF jobs SKIP LOCKED))
+    SELECT locked.job_id FROM wanted CROSS JOIN LATERAL (
+      SELECT job_id FROM jobs
+      WHERE job_id = wanted.job_id AND status = 'QUEUED' AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
+      FOR UPDATE SKIP LOCKED) AS locked
+    LIMIT %(limit)s::integer))
   RETURNING job_id, lease_token, lease_owner, tenant_id, type, queue, priority, payload::text AS payload, attempts,
             max_attempts, snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id, traceparent,
             fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
 ),
--- include: told
 held AS MATERIALIZED (
-  SELECT told.*, jobs.attempts AS attempt, jobs.max_attempts, jobs.cancel_requested_at
-  FROM told JOIN jobs ON jobs.job_id = told.job_id AND jobs.lease_token = told.lease_token
-  WHERE jobs.lease_owner IS NOT NULL
-  FOR UPDATE OF jobs
+  SELECT told.*, job.attempts AS attempt, job.max_attempts, job.cancel_requested_at
+  FROM
+-- include: told
+  CROSS JOIN LATERAL (
+    SELECT attempts, max_attempts, cancel_requested_at FROM jobs
+    WHERE job_id = told.job_id AND lease_token = told.lease_token
+      AND lease_owner IS NOT NULL
+    FOR UPDATE) AS job
 ),
 -- include: settled
-SELECT (SELECT count(*) FROM settled) AS ended, (SELECT count(*) FROM wanted) AS seen,
+SELECT (SELECT count(*) FROM settled) AS ended, known.seen,
        CASE WHEN %(scan)s THEN (SELECT jsonb_agg(jsonb_build_array(queue, type, priority, since, since_id)) FROM place
                                 WHERE since <= coalesce(%(now)s::timestamptz, now())) END AS live,
-       coalesce((SELECT tenant_id FROM next_of_ring),
-                (SELECT tenant_id FROM ring ORDER BY lap DESC, tenant_id DESC LIMIT 1)) AS ring_at,
-       CASE WHEN NOT EXISTS (SELECT FROM wanted) THEN (
+       coalesce((SELECT tenant_id FROM next_of_ring), (SELECT (array_agg(tenant_id))[count(*)] FROM ring)) AS ring_at,
+       CASE WHEN known.seen = 0 THEN (
          SELECT extract(epoch FROM min(later.scheduled_at) - coalesce(%(now)s::timestamptz, now()))::double precision
          FROM place CROSS JOIN LATERAL (
            SELECT scheduled_at FROM jobs
@@ -133,5 +134,5 @@ SELECT (SELECT count(*) FROM settled) AS ended, (SELECT count(*) FROM wanted) AS
              AND scheduled_at > coalesce(%(now)s::timestamptz, now())
            ORDER BY scheduled_at LIMIT least(1, place.most)) AS later) END AS next_due,
        claimed.*
-FROM (VALUES (true)) AS always (there) LEFT JOIN claimed ON always.there
+FROM (SELECT count(*) AS seen FROM wanted) AS known LEFT JOIN claimed ON true
 ORDER BY claimed.job_id <> ALL (ARRAY(SELECT job_id FROM first)), claimed.priority, claimed.scheduled_at, claimed.job_id

@@ -1,13 +1,15 @@
 -- Write how an attempt ended, with its event; a row that somebody has locked is waited for. Zero rows: the lease is no
 -- longer ours, so nothing may be kept.
 -- With or_fail, zero rows are an error (a division by zero): a COMMIT that is already on its way keeps nothing then.
-WITH
+WITH held AS MATERIALIZED (
+  SELECT told.*, job.attempts AS attempt, job.max_attempts, job.cancel_requested_at
+  FROM
 -- include: told
-held AS MATERIALIZED (
-  SELECT told.*, jobs.attempts AS attempt, jobs.max_attempts, jobs.cancel_requested_at
-  FROM told JOIN jobs ON jobs.job_id = told.job_id AND jobs.lease_token = told.lease_token
-  WHERE jobs.lease_owner IS NOT NULL  -- as good as the expiry, and without tempting the planner into its index
-  FOR UPDATE OF jobs
+  CROSS JOIN LATERAL (
+    SELECT attempts, max_attempts, cancel_requested_at FROM jobs
+    WHERE job_id = told.job_id AND lease_token = told.lease_token
+      AND lease_owner IS NOT NULL  -- as good as the expiry, and without tempting the planner into its index
+    FOR UPDATE) AS job
 ),
 -- include: settled
 SELECT status, attempts FROM settled
