@@ -65,7 +65,7 @@ class Claims:
         rows = await self._answered(params | {"idle": idle, "now": now, "nonce": nonce(), "ends": told(ends)})
         known = _Known(*rows[0][:_KNOWN])
         claims = [Claim(*row[_KNOWN:]) for row in rows if row[_KNOWN] is not None]
-        if known.ring_at is not None:
+        if known.seen and known.ring_at is not None:  # else nobody had a job, and nobody was passed over
             self._probes.ring_at = known.ring_at
         self._probes.learn(turn, known.live, claims)
         return Look(

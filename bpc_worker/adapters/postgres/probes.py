@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from uuid import UUID
 
 from bpc_worker.adapters.postgres.arrays import array
-from bpc_worker.jobs.model import Claim
+from bpc_worker.jobs.model import Claim, Priority
 from bpc_worker.ports import Caps
 
 Turn = Literal["ring", "oldest"]
@@ -14,6 +14,8 @@ Turn = Literal["ring", "oldest"]
 _NOBODY = UUID(int=0)
 _RING_EVERY = 4
 _OLDEST_EVERY = 8
+_RING_PROBES = 256  # a claim that goes round the tenants asks about this many places
+_FEWEST_HOPS = 8
 _WINDOW_MORE = 10
 
 
@@ -44,11 +46,17 @@ class Probes:
     """
 
     def __init__(self, queues: Sequence[str], types: Sequence[str]) -> None:
-        self._queues, self._types = tuple(queues), tuple(types)
+        self._types = tuple(types)
+        self._names = {"queues": array(queues), "types": array(types)}
         self._before_all = _at({Place(queue, "", -1): _BEGINNING for queue in queues})
+        self._everywhere = [
+            Place(queue, job_type, int(priority))
+            for priority in Priority
+            for queue in queues
+            for job_type in types
+        ]
         self._since: dict[Place, Row] = {}
         self._claims = 0
-        self._pots: tuple[Caps, dict[str, object]] = ({}, self._caps_params({}))
         self.ring_at = _NOBODY  # the last tenant that was so served
 
     def forget(self) -> None:
@@ -64,30 +72,23 @@ class Probes:
         return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
 
     def params(self, turn: Turn | None, caps: Caps, *, limit: int) -> dict[str, object]:
-        """With a few more than wanted: others may hold some of them."""
-        scan = not self._since
-        if self._pots[0] != caps:
-            self._pots = (dict(caps), self._caps_params(caps))
+        """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""
+        places = self._since or self._everywhere
+        window = limit + _WINDOW_MORE
+        surplus = sum(
+            min(window, most) * sum(place.type in types for place in places) for types, most in caps.items()
+        )
         return {
             "limit": limit,
-            "window": limit + _WINDOW_MORE,
+            "window": window,
+            "reach": window + surplus,
             "turn": turn,
             "ring_after": self.ring_at,
-            "scan": scan,
-            **(self._before_all if scan else _at(self._since)),
-            **self._pots[1],
-        }
-
-    def _caps_params(self, caps: Caps) -> dict[str, object]:
-        """For each type the number, from 1, of the cap that counts it."""
-        numbers = {name: number for number, names in enumerate(caps, start=1) for name in names}
-        full = {name for names, most in caps.items() for name in names if most <= 0}
-        return {
-            "queues": array(self._queues),
-            "types": array(self._types),
-            "open_types": array(name for name in self._types if name not in full),
-            "pot": array(numbers.get(name) for name in self._types),
-            "pots": array(caps.values()),
+            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(places))),
+            "scan": not self._since,
+            **(_at(self._since) if self._since else self._before_all),
+            **self._names,
+            **_pots(caps, self._types),
         }
 
     def since(self, place: Place) -> Row:
@@ -101,6 +102,17 @@ class Probes:
             self._since = {Place(*found[:3]): Row(*found[3:]) for found in live}  # type: ignore[arg-type]
         if turn != "ring":  # the ring's job may stand behind others at its place
             self._since |= _heads(claim for claim in claims if not claim.suspect)
+
+
+def _pots(caps: Caps, types: Sequence[str]) -> dict[str, object]:
+    """For each type the number, from 1, of the cap that counts it."""
+    numbers = {name: number for number, names in enumerate(caps, start=1) for name in names}
+    full = {name for names, most in caps.items() for name in names if most <= 0}
+    return {
+        "open_types": array(name for name in types if name not in full),
+        "pot": array(numbers.get(name) for name in types),
+        "pots": array(caps.values()),
+    }
 
 
 def _at(places: dict[Place, Row]) -> dict[str, object]:

@@ -1,27 +1,23 @@
 -- Take up to `limit` due jobs: best priority first, oldest first within it. Each gets a new token, which every later
--- write about this claim must name; it is derived from a nonce of this call, so that a call whose answer was lost can be
--- undone (forget_claim.sql). With the ends of other jobs: one trip and one commit for both. A row of theirs that
--- somebody has locked is waited for, briefly (lock_timeout); then neither half has happened.
---
--- A place is one (queue, type, priority), with the first row of the index that is worth a look. A scan begins before the
--- first place of every queue and goes from one to the next by the index; without it, the places told are all.
--- Candidates are read without locking, and a few more than wanted; then they are locked in their order, and what
--- others hold is passed over. Some types share a pot, from which only so many are taken. What is paused is left out.
--- By turns the first is another one: the next tenant's in the ring, or the oldest whatever its priority.
--- A suspect (its last holder died on it at least twice) is taken only by an idle worker, and alone: otherwise a job that
--- kills its process takes its neighbours with it.
+-- write about this claim must name, made from a nonce: a call whose answer was lost can be undone (forget_claim.sql).
+-- With the ends of other jobs: a row of theirs that somebody has locked is waited for, briefly (lock_timeout); then
+-- neither half has happened.
+-- A place is one (queue, type, priority), with the first row that is worth a look. A scan begins before the first place
+-- of every queue and goes from one to the next by the index; without it, the places told are all. Candidates are read
+-- without locking, a few more than wanted, then locked in their order; what others hold is passed over. Some types share
+-- a pot, from which only so many are taken. By turns the first is another one: the next tenant's in the ring, or the
+-- oldest whatever its priority. A suspect (its last holder died on it at least twice) is taken only by an idle worker,
+-- and alone: otherwise a job that kills its process takes its neighbours with it.
 -- `priority >= 0` says that jobs_probe is meant, `<= 3` jobs_ring. The left join makes a row even when nothing was claimed.
 WITH RECURSIVE paused AS MATERIALIZED (
   SELECT ARRAY(SELECT kind || ' ' || name FROM job_pauses
                WHERE expires_at IS NULL OR expires_at > coalesce(%(now)s::timestamptz, now())) AS names
 ),
 walk (queue, type, priority, since, since_id) AS (
-  SELECT queue, type, priority, since, since_id
-  FROM unnest(%(at_queues)s::text[], %(at_types)s::text[], %(at_priorities)s::smallint[], %(since)s::timestamptz[],
-              %(since_ids)s::uuid[]) AS remembered (queue, type, priority, since, since_id)
+  SELECT remembered.* FROM unnest(%(at_queues)s::text[], %(at_types)s::text[], %(at_priorities)s::smallint[],
+                                  %(since)s::timestamptz[], %(since_ids)s::uuid[]) AS remembered
   UNION ALL
-  SELECT next.queue, next.type, next.priority, next.scheduled_at, next.job_id
-  FROM walk CROSS JOIN LATERAL (
+  SELECT next.* FROM walk CROSS JOIN LATERAL (
     SELECT queue, type, priority, scheduled_at, job_id FROM jobs
     WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
       AND queue = walk.queue AND (type, priority) > (walk.type, walk.priority)
@@ -34,8 +30,7 @@ suspect AS MATERIALIZED (
     AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
     AND queue = ANY (%(queues)s::text[]) AND type = ANY (%(open_types)s::text[])
     AND NOT ARRAY['queue ' || queue, 'type ' || type, 'tenant ' || tenant_id] && names
-  ORDER BY priority, scheduled_at, job_id LIMIT 1
-  FOR UPDATE OF jobs SKIP LOCKED
+  ORDER BY priority, scheduled_at, job_id LIMIT 1 FOR UPDATE OF jobs SKIP LOCKED
 ),
 place AS MATERIALIZED (
   SELECT queue, type, priority, since, since_id, names, pot, least((%(pots)s::integer[])[pot], %(window)s::integer) AS most
@@ -55,15 +50,13 @@ candidate AS MATERIALIZED (  -- level by level, no further than needed; above th
       ORDER BY scheduled_at, job_id LIMIT CASE WHEN level.priority < 0 THEN least(1, place.most) ELSE place.most END) AS due
     WHERE place.priority = level.priority OR (level.priority < 0 AND %(turn)s = 'oldest')
     ORDER BY due.scheduled_at, due.job_id LIMIT CASE WHEN level.priority < 0 THEN 1 END) AS hit
-  LIMIT (SELECT %(window)s::integer + coalesce(sum(most) FILTER (WHERE pot IS NOT NULL), 0) FROM place)
+  LIMIT %(reach)s::integer
 ),
 ring AS MATERIALIZED (  -- the next few tenants after the last one so served, round and round
   SELECT tenant_id
-  FROM ((SELECT tenant_id FROM tenants WHERE tenant_id > %(ring_after)s::uuid ORDER BY tenant_id)
-        UNION ALL
+  FROM ((SELECT tenant_id FROM tenants WHERE tenant_id > %(ring_after)s::uuid ORDER BY tenant_id) UNION ALL
         (SELECT tenant_id FROM tenants WHERE tenant_id <= %(ring_after)s::uuid ORDER BY tenant_id)) AS round
-  WHERE %(turn)s = 'ring'
-  LIMIT (SELECT least(count(*), 1) * greatest(8, 256 / greatest(count(*), 1)) FROM place)
+  WHERE %(turn)s = 'ring' LIMIT %(hops)s::integer
 ),
 next_of_ring AS MATERIALIZED (  -- in the ring's order; to ask for it would mean to ask all of them
   SELECT ring.tenant_id, best.job_id, best.scheduled_at, best.pot, best.most
@@ -85,11 +78,9 @@ first AS MATERIALIZED (
 ),
 wanted AS MATERIALIZED (
   SELECT job_id, priority, scheduled_at
-  FROM (SELECT job_id, priority, scheduled_at, pot, most,
-               row_number() OVER (PARTITION BY pot ORDER BY priority, scheduled_at, job_id) AS of_pot
-        FROM (SELECT job_id, -1 AS priority, scheduled_at, pot, most FROM first
-              UNION ALL
-              SELECT job_id, priority, scheduled_at, pot, most FROM candidate
+  FROM (SELECT every.*, row_number() OVER (PARTITION BY pot ORDER BY priority, scheduled_at, job_id) AS of_pot
+        FROM (SELECT -1 AS priority, first.* FROM first UNION ALL
+              SELECT priority, job_id, scheduled_at, pot, most FROM candidate
               WHERE priority >= 0 AND job_id <> ALL (ARRAY(SELECT job_id FROM first))) AS every) AS ranked
   WHERE pot IS NULL OR of_pot <= most
   ORDER BY priority, scheduled_at, job_id
@@ -110,14 +101,7 @@ claimed AS (
             max_attempts, snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id, traceparent,
             fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
 ),
-held AS MATERIALIZED (
-  SELECT told.*, job.attempts AS attempt, job.max_attempts, job.cancel_requested_at
-  FROM
--- include: told
-  CROSS JOIN LATERAL (
-    SELECT attempts, max_attempts, cancel_requested_at FROM jobs
-    WHERE job_id = told.job_id AND lease_token = told.lease_token
-      AND lease_owner IS NOT NULL
+-- include: held
     FOR UPDATE) AS job
 ),
 -- include: settled
