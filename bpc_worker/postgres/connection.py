@@ -40,6 +40,8 @@ _LATELY = 1.0  # second
 _ENGINE_OPTIONS = {
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
