@@ -20,7 +20,7 @@ from bpc_worker.adapters.migrate import known, schema_problem
 from bpc_worker.adapters.postgres.bell import BellListener, Ringer
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.roster import Roster
-from bpc_worker.adapters.postgres.schema import applied_migrations
+from bpc_worker.adapters.postgres.schema import read_ledger
 from bpc_worker.adapters.postgres.unit_of_work import LinkPool, Transactions
 from bpc_worker.breaker import Breakers
 from bpc_worker.config import Settings
@@ -309,7 +309,7 @@ def _pace(settings: Settings) -> Pace:
 
 
 async def _schema_problem(settings: Settings, url: str) -> str | None:
-    return schema_problem(await applied_migrations(dsn(settings, url)), known())
+    return schema_problem(await read_ledger(dsn(settings, url)), known())
 
 
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:

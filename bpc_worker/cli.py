@@ -116,7 +116,11 @@ def migrate(config_path: str | None) -> None:
     settings = settings_from(config_path)
     with database_url(settings) as url:
         applied = migrate_now(settings.database.migrate_url or url)
-    click.echo(f"{len(applied)} migrations applied" if applied else "the schema is up to date")
+    migrations = [name for name in applied if not name.startswith("functions/")]
+    if migrations:
+        click.echo(f"{len(migrations)} migrations applied")
+    else:
+        click.echo(f"{len(applied)} files of functions applied" if applied else "the schema is up to date")
 
 
 @main.command()
