@@ -245,6 +245,8 @@ def demo(*, chaos: bool, clean: bool, out: Path, config_path: str | None) -> Non
             click.echo(f"the demo's database and {removed} files in {out}/ were removed", err=True)
             raise SystemExit(0)
         click.echo(embedded.notice, err=True)
+        if show.begin_anew(embedded):
+            click.echo("the demo's database was of an earlier baseline: it is made anew", err=True)
         migrate_now(embedded.url, tell=False)
         raise SystemExit(show.play(settings, installed_handlers(), embedded.url, out, chaos=chaos))
     finally:

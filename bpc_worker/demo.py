@@ -19,6 +19,8 @@ from psycopg.rows import dict_row
 from rich.console import Console
 
 from bpc_worker import app
+from bpc_worker.adapters.embedded_postgres import Embedded
+from bpc_worker.adapters.migrate import is_of_an_earlier_baseline
 from bpc_worker.adapters.rule_files import read_rules
 from bpc_worker.config import Settings
 from bpc_worker.demo_screen import Screen, Step, draw_code
@@ -54,6 +56,14 @@ class Stage:
     url: str
     out: Path
     console: Console
+
+
+def begin_anew(embedded: Embedded) -> bool:
+    """Whether the demo's own database was of an earlier baseline of the schema; then it is empty now."""
+    earlier = is_of_an_earlier_baseline(embedded.url)
+    if earlier:
+        embedded.make_anew(DATABASE)
+    return earlier
 
 
 def play(settings: Settings, registry: Registry, url: str, out: Path, *, chaos: bool = False) -> int:

@@ -100,7 +100,7 @@ def migrate(url: str, *, schema: str = SCHEMA, tell: Callable[[str], None] = lam
         connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(schema)))
         connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])  # one at a time; ends with the session
         connection.execute(_LEDGER)
-        applied = [Applied(*row) for row in connection.execute(query("schema/applied")).fetchall()]
+        applied = _applied(connection)
         problem = drift(applied, known()) or _open_to_all(connection, schema)
         if problem is not None:
             raise Permanent(Code.CONFIG_MISSING, problem)
@@ -110,6 +110,17 @@ def migrate(url: str, *, schema: str = SCHEMA, tell: Callable[[str], None] = lam
             tell(migration.version)
             _apply(connection, migration, schema)
         return [migration.version for migration in missing] + _make_functions(connection, schema, tell)
+
+
+def is_of_an_earlier_baseline(url: str) -> bool:
+    """Whether `migrate` would refuse the database for that."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        has_ledger = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone()
+        return has_ledger == (True,) and earlier_baseline(_applied(connection)) is not None
+
+
+def _applied(connection: psycopg.Connection) -> list[Applied]:
+    return [Applied(*row) for row in connection.execute(query("schema/applied")).fetchall()]
 
 
 def _open_to_all(connection: psycopg.Connection, schema: str) -> str | None:

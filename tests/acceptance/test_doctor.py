@@ -54,7 +54,7 @@ IN_THE_DATABASE = [
     ("GRANT pg_write_all_data TO {login}", "role.writes_everything"),
     ("ALTER TABLE job_pauses OWNER TO {login}", "role.owns_tables"),
     ("REVOKE bpc_worker FROM {login}", "role.too_weak"),
-    ("UPDATE schema_migrations SET checksum = 'x' WHERE version = '0002_jobs'", "schema.checksum"),
+    ("UPDATE schema_migrations SET checksum = 'x' WHERE version = '0102_queue'", "schema.checksum"),
     ("DROP INDEX jobs_probe", "schema.missing_index"),
     ("DROP INDEX jobs_idempotency", "schema.missing_unique_index"),
     ("DROP INDEX jobs_probe; CREATE INDEX jobs_probe ON jobs (queue)", "schema.changed_index"),
