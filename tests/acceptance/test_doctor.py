@@ -258,6 +258,23 @@ def test_a_schema_that_is_older_than_the_release(
         assert old.examined_after(finding["fix"]).findings == []
 
 
+def test_a_schema_of_an_earlier_baseline(ill: Patient) -> None:
+    ill.run("INSERT INTO schema_migrations VALUES ('0001_roles', 'x', true)")
+
+    found = ill.examined()
+    assert (found.names(), found.code) == ({"schema.baseline"}, 1)
+    assert "bpc-worker migrate" in found.one("schema.baseline")["why"]
+
+
+def test_a_file_of_functions_that_the_database_never_had(ill: Patient) -> None:
+    ill.run("UPDATE schema_functions SET checksum = 'x' WHERE name = 'sweep'")
+    ill.settings["BPC_MIGRATE_DATABASE_URL"] = ill.superuser_url
+
+    finding = ill.examined().one("schema.old")
+    assert "functions/sweep" in finding["what"]
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
 @pytest.mark.parametrize(("works", "level", "code"), [("true", "note", 0), ("false", "wrong", 1)])
 def test_a_schema_that_is_newer_than_the_release(ill: Patient, works: str, level: str, code: int) -> None:
     ill.run(f"INSERT INTO schema_migrations VALUES ('9999_later', 'x', {works})")
