@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.commands import Command
+from bpc_worker.core.base import signing
 from bpc_worker.jobs.errors import (
     Code,
     JobError,
@@ -22,7 +22,6 @@ from bpc_worker.jobs.errors import (
     Unavailable,
 )
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
-from bpc_worker.signers import Signer
 
 __all__ = [
     "Answer",
@@ -54,6 +53,25 @@ __all__ = [
 ]
 
 Row = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """An external program that RUN_COMMAND may start, as the configuration allows it."""
+
+    argv: tuple[str, ...]
+    timeout_seconds: float = 60.0
+    memory_mb: int | None = None  # of each of its processes
+    cpu_seconds: int | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+
+
+class Signer(signing.Holder, Protocol):
+    """Who signs receipts: this process, an HSM or a KMS can all be asked."""
+
+    async def sign(self, receipt_hash: bytes) -> bytes:
+        """64 bytes that nobody trusts before they are verified."""
 
 
 class Payload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
+from uuid import UUID
 
 import msgspec
 
@@ -24,3 +25,9 @@ def one(rows: Sequence[Mapping[str, object]], record: type[Record], what: str) -
     if found is None:
         raise Permanent(Code.NOT_FOUND, f"there is no such {what}")
     return found
+
+
+def as_uuid(value: object) -> UUID:
+    if not isinstance(value, UUID):
+        raise TypeError(f"expected a uuid, found {type(value).__name__}")
+    return value

@@ -1,28 +1,26 @@
 """What the settings mean to the parts: addresses, limits and keys, in the words of each."""
 
 from base64 import b64decode
-from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
 
-from bpc_worker.adapters.amqp import Broker
-from bpc_worker.adapters.command_signer import CommandSigner
-from bpc_worker.adapters.egress.poster import Poster
-from bpc_worker.adapters.egress.targets import EgressRules
-from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
-from bpc_worker.adapters.postgres.link import Dsn, Link
-from bpc_worker.adapters.postgres.type_limits import TypeLimit, TypeLimits
-from bpc_worker.breaker import BreakerRules
-from bpc_worker.config import Settings
-from bpc_worker.config_maps import OTHERS
-from bpc_worker.handler_api import Policy
+from bpc_worker.amqp.listener import Broker
+from bpc_worker.config.maps import OTHERS
+from bpc_worker.config.settings import Settings
+from bpc_worker.egress.breaker import BreakerRules
+from bpc_worker.egress.client import Poster
+from bpc_worker.egress.targets import EgressRules
+from bpc_worker.handler_api import Policy, Signer
 from bpc_worker.jobs.backoff import Backoff
-from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
+from bpc_worker.jobs.queue_settings import QueueSettings, TypeDefaults
+from bpc_worker.jobs.store import SampleRules
+from bpc_worker.keys.command_signer import CommandSigner
+from bpc_worker.keys.encryption import DEVELOPMENT_SEALING_KEY, Sealer
+from bpc_worker.keys.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
+from bpc_worker.keys.signers import LocalSigner
+from bpc_worker.observability.tracing import NO_TRACER, Tracer
+from bpc_worker.postgres.connection import Dsn
 from bpc_worker.registry import Registry
-from bpc_worker.sampler import SampleRules
-from bpc_worker.sealing import DEVELOPMENT_SEALING_KEY, Sealer
-from bpc_worker.signers import LocalSigner, Signer
-from bpc_worker.throttle import Throttle
 
 
 def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = False) -> Dsn:
@@ -75,26 +73,6 @@ def breaker_rules(settings: Settings) -> BreakerRules:
         min_samples=told.min_samples,
         half_open_probes=told.half_open_probes,
     )
-
-
-def throttle(settings: Settings, registry: Registry, url: str, *, on_limited: Callable[[], None]) -> Throttle:
-    """By those rate limits that are about job types of this worker; without any, nobody is asked."""
-    limits = {
-        name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
-        for name, rate in settings.rate_limits.items()
-        if name in registry
-    }
-    if not limits:
-        return Throttle((), None, on_limited)
-    link = Link(dsn(settings, url, engine=True))
-    tokens = TypeLimits(
-        link,
-        limits,
-        types=sorted(registry),
-        queues=settings.worker.queues,
-        call_timeout=call_timeout(settings),
-    )
-    return Throttle(limits, tokens, on_limited)
 
 
 def sample_rules(settings: Settings) -> SampleRules:
@@ -159,3 +137,11 @@ def _signer(settings: Settings) -> Signer | None:
     if told.command is not None and told.public_key is not None:
         return CommandSigner(told.key_id, b64decode(told.public_key), told.command)
     return None if told.private_key is None else LocalSigner(told.key_id, told.private_key)
+
+
+def tracer(settings: Settings) -> Tracer:
+    if not settings.tracing.enabled or settings.tracing.endpoint is None:
+        return NO_TRACER
+    from bpc_worker.observability.otel import to_collector
+
+    return to_collector(settings.tracing.endpoint, worker_id=settings.worker.id)

@@ -4,9 +4,9 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker import builds
-from bpc_worker.core.snapshot import FactRef, SealedSnapshot, SnapshotError, seal
-from bpc_worker.evidence import Happened, record
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, seal
+from bpc_worker.domain import builds
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import Code, Context, HandlerSpec, NewJob, Payload, Permanent, Tx
 from bpc_worker.rows import all_of, one
 

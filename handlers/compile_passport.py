@@ -8,17 +8,23 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker import builds
-from bpc_worker.core import canonical_json
-from bpc_worker.core.compile import COMPILER_BUILD_ID, CompileError, Identity, Sizes, compile_passport
-from bpc_worker.core.hashing import sha256
-from bpc_worker.core.receipt import ReceiptError, passport_version_id, receipt_bytes
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.passport.compile import (
+    COMPILER_BUILD_ID,
+    CompileError,
+    Identity,
+    Sizes,
+    compile_passport,
+)
+from bpc_worker.core.passport.receipt import ReceiptError, passport_version_id, receipt_bytes
+from bpc_worker.core.passport.snapshot import SnapshotError, open_snapshot
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import RuleError, render
 from bpc_worker.core.rules.typed import TypedModule
-from bpc_worker.core.snapshot import SnapshotError, open_snapshot
-from bpc_worker.evidence import Happened, record
+from bpc_worker.domain import builds
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import (
     ChildTask,
     Code,

@@ -10,9 +10,9 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core import webhook_signature
-from bpc_worker.core.forms import timestamp
-from bpc_worker.core.retry_after import retry_after
-from bpc_worker.evidence import Happened, record
+from bpc_worker.core.base.forms import timestamp
+from bpc_worker.core.base.retry_after import retry_after
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import (
     Answer,
     Code,

@@ -4,10 +4,10 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker import builds
-from bpc_worker.core.hashing import sha256
-from bpc_worker.core.qr_text import QrCapacityError, qr_text
-from bpc_worker.evidence import Happened, record
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.passport.qr_text import QrCapacityError, qr_text
+from bpc_worker.domain import builds
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import one
 
@@ -36,7 +36,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 def draw(request: Request) -> Response:
-    from bpc_worker.qr_image import qr_png  # Pillow and qrcode are for children
+    from bpc_worker.domain.qr_image import qr_png  # Pillow and qrcode are for children
 
     try:
         return Response(qr_png(request.text))

@@ -12,8 +12,8 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker import builds
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.domain import builds
 from bpc_worker.handler_api import (
     Code,
     Context,

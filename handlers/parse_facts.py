@@ -1,15 +1,15 @@
-"""PARSE_FACTS: a document version becomes facts, or a list of what its sender has to mend."""
+"""PARSE_FACTS: a document version becomes facts, or a list of what its sender has to fix."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
 import msgspec
 
-from bpc_worker import builds
-from bpc_worker.core import canonical_json
+from bpc_worker.core.base import canonical_json
 from bpc_worker.documents.model import Accepted, Declared
 from bpc_worker.documents.parse import parse_document
-from bpc_worker.evidence import Happened, record
+from bpc_worker.domain import builds
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import one
 

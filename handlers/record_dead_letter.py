@@ -4,7 +4,7 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.evidence import Happened, record
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import all_of
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.core import forms
-from bpc_worker.evidence import Happened, record
+from bpc_worker.core.base import forms
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import Code, Context, HandlerSpec, NewJob, Payload, Permanent, Priority, Tx
 from bpc_worker.rows import one
 

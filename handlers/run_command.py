@@ -2,7 +2,6 @@
 
 import msgspec
 
-from bpc_worker import programs
 from bpc_worker.handler_api import (
     Code,
     Context,
@@ -11,7 +10,8 @@ from bpc_worker.handler_api import (
     Permanent,
     Retryable,
 )
-from bpc_worker.programs import STDERR, STDOUT, Conversation
+from bpc_worker.processes import program as programs
+from bpc_worker.processes.program import STDERR, STDOUT, Conversation
 
 _OUTPUT_LIMIT = 64 * 1024
 

@@ -8,7 +8,7 @@ import msgspec
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import RuleError, render
 from bpc_worker.core.rules.testing import PUBLISHABLE_CASES, run_tests
-from bpc_worker.evidence import Happened, record
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import one
 

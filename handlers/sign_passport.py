@@ -5,9 +5,10 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker import builds
-from bpc_worker.core import signing
-from bpc_worker.evidence import Happened, record
+from bpc_worker.core.base import signing
+from bpc_worker.domain import builds
+from bpc_worker.domain.events import Happened, record
+from bpc_worker.domain.signing import sign_receipt_hash
 from bpc_worker.handler_api import (
     Code,
     Context,
@@ -22,7 +23,6 @@ from bpc_worker.handler_api import (
     Tx,
 )
 from bpc_worker.rows import all_of, one
-from bpc_worker.signers import sign_receipt_hash
 
 _NO_KEY = {
     signing.Fault.UNKNOWN_KEY,

@@ -1,7 +1,7 @@
 """The hash by which two jobs that ask for the same work are recognised."""
 
-from bpc_worker.core.canonical_json import CanonicalJsonError, encode
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.base.canonical_json import CanonicalJsonError, encode
+from bpc_worker.core.base.hashing import sha256
 
 
 def spec_hash(job_type: str, payload: object) -> bytes | None:

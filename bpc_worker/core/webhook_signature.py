@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from bpc_worker.core.signing import SEED_SIZE, Ed25519Signer, SignatureError, verify_ed25519
+from bpc_worker.core.base.signing import SEED_SIZE, Ed25519Signer, SignatureError, verify_ed25519
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - what a secret begins with is none
 PUBLIC_KEY_PREFIX = "whpk_"

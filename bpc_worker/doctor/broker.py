@@ -5,21 +5,21 @@ import shlex
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-from bpc_worker import app
-from bpc_worker.config import Settings
+from bpc_worker import wiring
+from bpc_worker.config.settings import Settings
 from bpc_worker.doctor.findings import Finding, Level
-from bpc_worker.log import redact
+from bpc_worker.observability.log import redact
 
 _SLOWER = "workers poll meanwhile: jobs start up to a poll interval later, and none is lost"
 
 
 def check(settings: Settings) -> Iterator[Finding]:
-    from bpc_worker.adapters.amqp_check import failed_step
+    from bpc_worker.amqp.check import failed_step
 
     url = settings.queue.url
     if not settings.queue.enabled or url is None:
         return
-    failed = asyncio.run(failed_step(app.broker(settings, url)))
+    failed = asyncio.run(failed_step(wiring.broker(settings, url)))
     if failed is None:
         return
     parts = urlsplit(url)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 from psycopg.rows import DictRow
 
-from bpc_worker.adapters.sql_files import sql_root
+from bpc_worker.postgres.sql_files import sql_root
 
 KINDS = ("functions", "tables", "columns", "constraints", "indexes", "triggers", "policies", "grants")
 _OF_A_COLUMN = {"default", "not null"}  # come with the column when it is made
@@ -96,7 +96,7 @@ def described(kinds: Mapping[str, Description], kind: str, name: str, unusual: D
 
 
 def differences(wanted: Sequence[Thing], found: Sequence[Thing]) -> Iterator[Difference]:
-    """What is missing or changed, in the order in which it can be mended, then what is there besides."""
+    """What is missing or changed, in the order in which it can be fixed, then what is there besides."""
     have = {(thing.kind, thing.name): thing for thing in found}
     known = {(thing.kind, thing.name) for thing in wanted}
     for thing in wanted:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from bpc_worker.config import Settings
+from bpc_worker.config.settings import Settings
 from bpc_worker.doctor.findings import Finding
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import psycopg
 
-from bpc_worker.adapters import clock
-from bpc_worker.config import Settings
+from bpc_worker import ids
+from bpc_worker.config.settings import Settings
 from bpc_worker.doctor import (
     broker,
     configuration,
@@ -77,7 +77,7 @@ def examine(
             registry=registry,
             url=url,
             connection=connection,
-            clock=clock.now,
+            clock=ids.unix_time,
             embedded=embedded,
             thresholds=thresholds,
         )

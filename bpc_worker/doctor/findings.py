@@ -7,8 +7,8 @@ from typing import Literal
 import psycopg
 from psycopg.rows import DictRow
 
-from bpc_worker.adapters.sql_files import query
-from bpc_worker.config import Settings
+from bpc_worker.config.settings import Settings
+from bpc_worker.postgres.sql_files import query
 from bpc_worker.registry import Registry
 
 Level = Literal["wrong", "note"]

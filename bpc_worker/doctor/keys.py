@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import psycopg
 from psycopg.rows import DictRow
 
-from bpc_worker import app
-from bpc_worker.adapters import key_files
-from bpc_worker.core import signing
-from bpc_worker.core.hashing import sha256
+from bpc_worker import wiring
+from bpc_worker.core.base import signing
+from bpc_worker.core.base.hashing import sha256
 from bpc_worker.doctor.findings import Case, Finding, literal
+from bpc_worker.files import keys as key_files
+from bpc_worker.handler_api import Signer
 from bpc_worker.jobs.errors import JobError, Permanent
-from bpc_worker.keyring import development_signer
-from bpc_worker.signers import Signer
+from bpc_worker.keys.keyring import development_signer
 
 _NEW_KEY = """bpc-worker keys generate --key-id {name} --out {name}.seed
 unset BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64
@@ -25,7 +25,7 @@ _UNSIGNED = "SIGN_PASSPORT fails at once, and passports stay unsigned"
 
 def check(case: Case) -> Iterator[Finding]:
     try:
-        signer = app.keyring(case.settings).signer
+        signer = wiring.keyring(case.settings).signer
     except Permanent:
         yield Finding(
             check="keys.missing",

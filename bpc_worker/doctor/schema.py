@@ -6,7 +6,9 @@ from itertools import groupby
 import psycopg
 from psycopg.rows import DictRow
 
-from bpc_worker.adapters.migrate import (
+from bpc_worker.doctor.catalogue import Difference, differences, expected, things
+from bpc_worker.doctor.findings import Case, Finding, literal
+from bpc_worker.postgres.migrate import (
     Applied,
     Ledger,
     Migration,
@@ -14,9 +16,7 @@ from bpc_worker.adapters.migrate import (
     known,
     known_functions,
 )
-from bpc_worker.adapters.sql_files import query
-from bpc_worker.doctor.catalogue import Difference, differences, expected, things
-from bpc_worker.doctor.findings import Case, Finding, literal
+from bpc_worker.postgres.sql_files import query
 
 _ROOTS = {"table", "function"}
 _NOT_THE_OWNERS = {"table owner", "function owner"}  # giving away needs more than owning
@@ -128,7 +128,7 @@ def _changed(applied: Sequence[Applied], ours: Sequence[Migration]) -> Iterator[
 
 
 def drift(case: Case) -> Iterator[Finding]:
-    """Objects that are missing, changed or not ours, grouped so that one paste mends one thing."""
+    """Objects that are missing, changed or not ours, grouped so that one paste fixes one thing."""
     case.connection.execute("SELECT set_config('search_path', 'public', true)")
     found = list(differences(expected(), things(case.rows)))
     roots = {each.thing.part_of for each in found if each.thing.kind in _ROOTS and each.sort == "missing"}

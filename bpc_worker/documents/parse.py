@@ -1,13 +1,13 @@
 """A document to facts, each with a pointer to its source, or to everything that is wrong with it."""
 
-from bpc_worker.documents import bom, due_diligence, pcf, shapes
-from bpc_worker.documents.decimal_text import SPELLINGS
-from bpc_worker.documents.encodings import decoded
-from bpc_worker.documents.json_text import decode
+from bpc_worker.documents.formats import bom, due_diligence, pcf, shapes
 from bpc_worker.documents.model import KINDS, Accepted, Declared, FoundFact, Limits, Rejected
 from bpc_worker.documents.problems import Problems, quoted
-from bpc_worker.documents.record import json_record
-from bpc_worker.documents.signatures import foreign
+from bpc_worker.documents.reading.decimal_text import SPELLINGS
+from bpc_worker.documents.reading.encodings import decoded
+from bpc_worker.documents.reading.json_text import decode
+from bpc_worker.documents.reading.record import json_record
+from bpc_worker.documents.reading.signatures import foreign
 
 _CSV_TYPES = frozenset({"text/csv", "application/csv"})
 _JSON_TYPES = frozenset({"application/json", "text/json"})

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from bpc_worker.core import canonical_json
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.mime_types import by_ending
-from bpc_worker.inbox.places import DECLARATION, Meaning, Place, kind_of, shown
+from bpc_worker.inbox.layout import DECLARATION, Meaning, Place, kind_of, shown
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, Priority
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from bpc_worker.inbox.places import Meaning, Place
+from bpc_worker.inbox.layout import Meaning, Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from bpc_worker.adapters.postgres.job_rows import as_uuid
 from bpc_worker.jobs.errors import Code, JobError, Permanent
 from bpc_worker.operator.jobs import no_job
 from bpc_worker.operator.session import Operator, Row
-from bpc_worker.owner.again import again
+from bpc_worker.postgres.again import again
+from bpc_worker.rows import as_uuid
 
 _NO_DATA, _CHECK_VIOLATION = "P0002", "23514"
 

@@ -12,7 +12,7 @@ from bpc_worker.jobs.errors import Permanent
 from bpc_worker.operator import acts
 from bpc_worker.operator.jobs import PAGE, JobLine, JobRow, window
 from bpc_worker.operator.session import Operator
-from bpc_worker.owner.again import again
+from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of
 
 Record = TypeVar("Record", JobLine, JobRow)

@@ -10,7 +10,7 @@ import msgspec
 
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.operator.session import Operator
-from bpc_worker.owner.jobs import JobState
+from bpc_worker.postgres.queue.job_states import JobState
 from bpc_worker.rows import all_of, maybe
 
 PAGE = 500

@@ -5,8 +5,8 @@ from datetime import datetime
 import msgspec
 
 from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.store import PauseKind
 from bpc_worker.operator.session import Operator
-from bpc_worker.ports import PauseKind
 from bpc_worker.rows import all_of
 
 

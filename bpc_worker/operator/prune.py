@@ -1,10 +1,9 @@
 """Remove at once what workers remove little by little."""
 
-from bpc_worker.adapters.postgres.pruning import JobPages
 from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.store import Pruned
 from bpc_worker.operator.session import Operator
-from bpc_worker.ports import Pruned
-from bpc_worker.pruning import walk
+from bpc_worker.postgres.queue.pruning import JobPages, walk
 
 _PAGE_SECONDS = 60.0
 

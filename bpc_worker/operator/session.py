@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from bpc_worker import app
-from bpc_worker.adapters.amqp import publish_once
-from bpc_worker.adapters.postgres.job_rows import as_uuid
-from bpc_worker.adapters.postgres.link import Link
-from bpc_worker.adapters.sql_files import query
-from bpc_worker.config import Settings
+from bpc_worker import wiring
+from bpc_worker.amqp.listener import publish_once
+from bpc_worker.config.settings import Settings
 from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.sql_files import query
+from bpc_worker.rows import as_uuid
 from bpc_worker.wiring import sample_rules
 
 _CALL_SECONDS = 60.0  # counts over a large table take their time
@@ -52,12 +52,12 @@ class Operator:
     async def wake_workers(self) -> None:
         """Those that a broker wakes; PostgreSQL wakes its own, and polling finds the job anyway."""
         if self.settings.queue.enabled and self.settings.queue.url is not None:
-            await publish_once(app.broker(self.settings, self.settings.queue.url))
+            await publish_once(wiring.broker(self.settings, self.settings.queue.url))
 
 
 @asynccontextmanager
 async def open_operator(settings: Settings, url: str) -> AsyncIterator[Operator]:
-    link = Link(app.dsn(settings, url))
+    link = Link(wiring.dsn(settings, url))
     try:
         yield Operator(settings, link)
     finally:

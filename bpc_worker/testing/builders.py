@@ -3,8 +3,8 @@
 from dataclasses import replace
 from uuid import UUID
 
-from bpc_worker.adapters.ids import nonce
 from bpc_worker.handler_api import JobId, NewJob, TenantId
+from bpc_worker.ids import nonce
 from bpc_worker.jobs.model import Claim, ErrorInfo, LeaseToken
 from bpc_worker.testing.clock import NOON
 

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from bpc_worker.adapters.ids import uuid7
-from bpc_worker.adapters.memory.jobs import MemoryJobStore
 from bpc_worker.handler_api import JobId, LeaseLost, NewJob, Reading, Row, Tx
+from bpc_worker.ids import uuid7
 from bpc_worker.jobs.model import Claim, Status
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.lease import Holding
+from bpc_worker.jobs.store import Holding
+from bpc_worker.memory.store import MemoryJobStore
 
 Answer = Sequence[Row] | Callable[[Mapping[str, object]], Sequence[Row]]
 Answers = Mapping[str, Answer]

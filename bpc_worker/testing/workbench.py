@@ -3,21 +3,17 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf
 from typing import Any, cast
 
 import msgspec
 
-from bpc_worker import child
-from bpc_worker.adapters.children import response
-from bpc_worker.adapters.memory.jobs import MemoryJobStore
-from bpc_worker.adapters.memory.rows import Row
-from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
-from bpc_worker.attempt import attempt
-from bpc_worker.breaker import BreakerRules, Breakers
-from bpc_worker.context import Egress, Equipment, HandlerContext
-from bpc_worker.frames import ChildAnswer, ChildCall
+from bpc_worker.egress.breaker import BreakerRules, Breakers
+from bpc_worker.egress.concurrency import Turnstiles
+from bpc_worker.engine.attempt import attempt
+from bpc_worker.engine.context import Egress, Equipment, HandlerContext
+from bpc_worker.engine.lease import Lease
+from bpc_worker.engine.settler import Settler
 from bpc_worker.handler_api import (
     ChildTask,
     Code,
@@ -34,17 +30,20 @@ from bpc_worker.handler_api import (
 )
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, ErrorInfo, Lost, Outcome, Retry, Status
-from bpc_worker.jobs.settlement import settlement
-from bpc_worker.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
-from bpc_worker.lease import Holding
+from bpc_worker.jobs.queue_settings import QueueSettings, TypeDefaults
+from bpc_worker.jobs.settlement import Settlements
+from bpc_worker.keys.encryption import DEVELOPMENT_SEALING_KEY, Sealer
+from bpc_worker.keys.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
+from bpc_worker.memory.rows import Row
+from bpc_worker.memory.store import MemoryJobStore
+from bpc_worker.processes import child
+from bpc_worker.processes.frames import ChildAnswer, ChildCall
+from bpc_worker.processes.pool import response
 from bpc_worker.registry import Registry
-from bpc_worker.sealing import DEVELOPMENT_SEALING_KEY, Sealer
-from bpc_worker.settler import Settler
 from bpc_worker.testing.builders import A_TENANT
 from bpc_worker.testing.clock import FakeClock
 from bpc_worker.testing.receiver import Receiver
 from bpc_worker.testing.transactions import Answers, FakeTransactions, Statement
-from bpc_worker.turnstile import Turnstiles
 
 _TIMEOUT_SECONDS = 300.0
 _AT_A_TIME = 4  # to one receiver
@@ -93,7 +92,7 @@ class InProcess:
     """Child tasks in this very process, but found by name and told in bytes as a real child is."""
 
     @property
-    def worth_holding(self) -> int:
+    def max_useful_jobs(self) -> int:
         return 1
 
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
@@ -152,7 +151,7 @@ class Workbench:
             clock=self.clock,
             dice=lambda: 0.0,
         )
-        end = partial(settlement, backoff=backoff, dice=0.0)
+        end = Settlements(backoff, lambda: 0.0)
         self._settler = Settler(self.store, end, on_database=lambda _: None)
         self._transactions = FakeTransactions(self.store, self.answers, conflicts=self.conflicts)
         self._equipment = Equipment(
@@ -194,7 +193,7 @@ class Workbench:
 
     async def _run(self, claim: Claim) -> None:
         spec = self._registry[claim.type]
-        holding = Holding(claim, proven_until=inf)
+        holding = Lease(claim, proven_until=inf)
         context = HandlerContext(holding, self._equipment, spec.child_tasks)
         outcome = await _outcome(spec, claim, context)
         if self._transactions.unanswered is not None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.adapters.postgres_server import Server
-from bpc_worker.core.signing import Ed25519Signer
+from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.jobs.errors import Permanent
-from bpc_worker.owner.export import export
-from bpc_worker.owner.passports import activate
-from bpc_worker.owner.replays import replay_version
+from bpc_worker.pipeline.export import export
+from bpc_worker.pipeline.passports import activate
+from bpc_worker.pipeline.replays import replay_version
+from bpc_worker.postgres.embedded.server import Server
 from tests.support.signed import Signed, clone, signed_passport
 from tests.support.worker import command, until, worker
 

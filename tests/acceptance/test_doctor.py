@@ -8,10 +8,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from bpc_worker.adapters import migrate as migrations
-from bpc_worker.adapters.postgres_server import Server
-from bpc_worker.core.signing import Ed25519Signer
+from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.doctor.catalogue import expected
+from bpc_worker.postgres import migrate as migrations
+from bpc_worker.postgres.embedded.server import Server
 from tests.support.database import free_port, postgres
 from tests.support.patients import SALTS, SEED, Patient, make_template, patient
 from tests.support.tcp_proxy import TcpProxy

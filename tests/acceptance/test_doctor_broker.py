@@ -8,7 +8,7 @@ from pathlib import Path
 import aio_pika
 import pytest
 
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.server import Server
 from tests.support.database import free_port, postgres
 from tests.support.patients import Patient, make_template, patient
 from tests.support.rabbitmq import RabbitNode

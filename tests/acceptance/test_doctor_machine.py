@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.adapters.postgres_account import private_folder, run_program
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.account import private_folder, run_program
+from bpc_worker.postgres.embedded.server import Server
 from tests.acceptance.test_doctor import PROD
 from tests.support.database import free_port, postgres
 from tests.support.patients import Patient, make_template, patient

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.server import Server
 from tests.support.database import free_port, postgres
 from tests.support.embedded import open_folder
 from tests.support.patients import Patient, make_template, patient

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.pipeline import pipeline

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.core.hashing import sha256
-from bpc_worker.core.signing import Ed25519Signer
-from bpc_worker.owner.keys import add_key
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.signing import Ed25519Signer
+from bpc_worker.pipeline.keys import add_key
 from tests.acceptance.test_nothing_leaks import processes_below
 from tests.support.database import Database
 from tests.support.pipeline import battery, pipeline
@@ -106,5 +106,5 @@ def test_the_private_key_is_in_no_child(db: Database, tmp_path: Path) -> None:
 
 
 def _both(there: dict[int, str]) -> dict[int, str]:
-    kinds = ("bpc_worker.child", "launch.py", "sleep")
+    kinds = ("bpc_worker.child", "watcher.py", "sleep")
     return there if all(any(kind in said for said in there.values()) for kind in kinds) else {}

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.adapters.bundle_files import write_zip
-from bpc_worker.adapters.rule_files import read_rules
-from bpc_worker.core.bundle import FACTS, PAYLOAD, PROOF, QR_TEXT, RECEIPT, VIEW
-from bpc_worker.core.signing import Ed25519Signer
+from bpc_worker.core.base.signing import Ed25519Signer
+from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, QR_TEXT, RECEIPT, VIEW
+from bpc_worker.files.bundles import write_zip
+from bpc_worker.files.rules import read_rules
 from tests.support.passports import KEY_ID, Folder, bundle_parts, some_facts, write_keys
 from tests.support.worker import COMMAND
 
@@ -58,7 +58,7 @@ def flipped(data: bytes, at: int) -> bytes:
 def test_the_help_imports_nothing_heavy() -> None:
     heavy = ["cryptography", "psycopg", "aio_pika", "aiohttp", "msgspec", "decimal", "zipfile"]
     code = (
-        "import sys; from bpc_worker.cli import main\n"
+        "import sys; from bpc_worker.cli.root import main\n"
         "try: main(['passport', 'verify', '--help'])\n"
         f"except SystemExit: print([name for name in {heavy} if name in sys.modules])"
     )

@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bpc_worker.adapters.postgres_server import Server
-from bpc_worker.owner.builds import BuildState
-from bpc_worker.owner.watch import watch
+from bpc_worker.pipeline.builds.start import BuildState
+from bpc_worker.pipeline.builds.watch import watch
+from bpc_worker.postgres.embedded.server import Server
 from tests.support.database import Database
 from tests.support.pipeline import EXAMPLE, pipeline
 from tests.support.signed import Signed, clone, signed_passport

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import psycopg
 
-from bpc_worker.core.qr_text import parse as parse_qr
+from bpc_worker.core.passport.qr_text import parse as parse_qr
 from tests.support.chains import check_chains
 from tests.support.database import Database
 from tests.support.picture import picture

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker.owner.audit.verify import verify
-from bpc_worker.owner.passports import activate
-from bpc_worker.owner.replays import Replayed, replay_all
-from bpc_worker.owner.session import Owner
+from bpc_worker.pipeline.audit.verify import verify
+from bpc_worker.pipeline.passports import activate
+from bpc_worker.pipeline.replays import Replayed, replay_all
+from bpc_worker.pipeline.session import Owner
 from tests.support.database import Database
 from tests.support.domain import Domain
 from tests.support.pipeline import Pipeline, battery, pipeline

@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker.core.hashing import sha256
-from bpc_worker.core.signing import Ed25519Signer, KeyStatus
-from bpc_worker.owner.keys import add_key, change_key
-from bpc_worker.owner.replays import Replayed, replay_version
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.signing import Ed25519Signer, KeyStatus
+from bpc_worker.pipeline.keys import add_key, change_key
+from bpc_worker.pipeline.replays import Replayed, replay_version
 from tests.support import signing_program
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline, battery, pipeline

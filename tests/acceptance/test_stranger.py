@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.server import Server
 from tests.support.signed import Signed, signed_passport
 from tests.support.worker import command
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from bpc_worker.adapters.postgres_server import Server
-from bpc_worker.owner.audit.verify import verify
-from bpc_worker.owner.replays import Replayed, replay_version
+from bpc_worker.pipeline.audit.verify import verify
+from bpc_worker.pipeline.replays import Replayed, replay_version
+from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.pipeline import Pipeline, pipeline
 from tests.support.worker import worker

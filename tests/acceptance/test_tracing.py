@@ -93,7 +93,8 @@ def test_a_collector_that_is_away_costs_no_job_and_no_time_at_the_end(db: Databa
 
 
 def test_without_tracing_its_library_is_not_even_loaded(db: Database) -> None:
-    loaded = "import sys, json, bpc_worker.app; print(json.dumps([m for m in sys.modules if 'opentel' in m]))"
+    loaded = "import sys, json, bpc_worker.app.composition\n"
+    loaded += "print(json.dumps([m for m in sys.modules if 'opentel' in m]))"
     done = subprocess.run(
         [sys.executable, "-c", loaded], env=environment(db.url), capture_output=True, text=True, check=True
     )

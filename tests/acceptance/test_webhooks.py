@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bpc_worker.owner.webhooks import list_endpoints
+from bpc_worker.pipeline.webhooks import list_endpoints
 from tests.support.database import Database
 from tests.support.dead_endpoint import outlive
 from tests.support.pipeline import Pipeline

@@ -35,11 +35,11 @@ def test_the_wheel_has_every_sql_file_rule_module_and_both_packages(wheel: Path)
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     sql = {f"bpc_worker/_sql/{path.relative_to(ROOT / 'sql')}" for path in (ROOT / "sql").rglob("*.sql")}
-    rules = {f"bpc_worker/rule_packages/{path.name}" for path in (ROOT / "bpc_worker").rglob("*.rules")}
+    rules = {f"bpc_worker/files/rule_packages/{path.name}" for path in (ROOT / "bpc_worker").rglob("*.rules")}
 
     assert len(sql) > 10
     assert sql <= names
-    assert "bpc_worker/rule_packages/battery_core.rules" in rules <= names
+    assert "bpc_worker/files/rule_packages/battery_core.rules" in rules <= names
     assert {"handlers/run_command.py", "bpc_worker/py.typed", "handlers/py.typed"} <= names
     assert not [name for name in names if name.startswith("tests/")]
 
@@ -59,4 +59,4 @@ def test_the_installed_wheel_plays_the_demo(wheel: Path, folder: Path) -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "valid: passport" in done.stdout
-    assert {"bpc_worker/examples/ev/passport.yaml"} <= set(zipfile.ZipFile(wheel).namelist())
+    assert {"bpc_worker/demo/examples/ev/passport.yaml"} <= set(zipfile.ZipFile(wheel).namelist())

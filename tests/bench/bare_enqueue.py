@@ -6,8 +6,8 @@ from uuid import UUID
 
 import psycopg
 
-from bpc_worker.adapters.ids import uuid7
 from bpc_worker.core.spec_hash import spec_hash
+from bpc_worker.ids import uuid7
 from tests.bench.peers.wire import asked, batches, say
 
 INSERT = "INSERT INTO jobs (tenant_id, type, payload) VALUES (%s, 'TEST_NOOP', '{}') RETURNING job_id"

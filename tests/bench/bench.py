@@ -14,8 +14,8 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
-from bpc_worker.adapters.migrate import migrate
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.server import Server
+from bpc_worker.postgres.migrate import migrate
 from tests.support.database import Database, postgres
 from tests.support.rabbitmq import Broker, get_broker
 from tests.support.worker import until

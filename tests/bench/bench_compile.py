@@ -11,10 +11,10 @@ from hashlib import sha256
 from statistics import median
 from time import process_time_ns
 
-from bpc_worker.core import canonical_json, proof
+from bpc_worker.core.base import canonical_json, derivation
+from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.module import load
-from bpc_worker.core.verify import verify_proof
 from tests.support.generated import LAW_DATE, Inputs, inputs, parts, rule_text
 
 ROUNDS = 40
@@ -73,7 +73,7 @@ def compare_with_floors(rounds: int) -> None:
             sha256(canonical_json.encode(content)).hexdigest() for content in contents
         ],
         "the same, without checking the values": lambda: [
-            sha256(proof.data_bytes(content)).hexdigest() for content in contents
+            sha256(derivation.data_bytes(content)).hexdigest() for content in contents
         ],
         "verify, arithmetic": lambda: verify_proof(made.proof, law_date=LAW_DATE),
         "verify, full": lambda: verify_proof(made.proof, law_date=LAW_DATE, facts=held),

@@ -21,22 +21,22 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row, tuple_row
 
-from bpc_worker.adapters.rule_files import read_rules
-from bpc_worker.core import canonical_json
-from bpc_worker.core.compile import Identity, compile_passport
-from bpc_worker.core.hashing import sha256
-from bpc_worker.core.qr_text import qr_text
-from bpc_worker.core.receipt import receipt_hash
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.signing import Ed25519Signer
+from bpc_worker.core.passport.compile import Identity, compile_passport
+from bpc_worker.core.passport.qr_text import qr_text
+from bpc_worker.core.passport.receipt import receipt_hash
+from bpc_worker.core.passport.snapshot import FactRef, seal
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.typed import TypedModule
-from bpc_worker.core.signing import Ed25519Signer
-from bpc_worker.core.snapshot import FactRef, seal
 from bpc_worker.documents.model import Accepted, Declared
 from bpc_worker.documents.parse import parse_document
-from bpc_worker.keyring import DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
-from bpc_worker.owner.builds import read_folder
-from bpc_worker.qr_image import qr_png
+from bpc_worker.domain.qr_image import qr_png
+from bpc_worker.files.rules import read_rules
+from bpc_worker.keys.keyring import DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
+from bpc_worker.pipeline.builds.start import read_folder
 from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline, battery, pipeline

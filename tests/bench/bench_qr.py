@@ -13,9 +13,9 @@ from uuid import UUID
 from qrcode import QRCode
 from qrcode.constants import ERROR_CORRECT_M
 
-from bpc_worker.core.hashing import sha256
-from bpc_worker.core.qr_text import qr_text
-from bpc_worker.qr_image import qr_matrix, qr_png
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.passport.qr_text import qr_text
+from bpc_worker.domain.qr_image import qr_matrix, qr_png
 
 ROUNDS = 60
 

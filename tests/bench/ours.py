@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from uuid import UUID
 
-from bpc_worker.adapters.amqp_connection import Broker
-from bpc_worker.adapters.amqp_publisher import Publisher
-from bpc_worker.adapters.postgres.job_rows import QueueSettings
-from bpc_worker.adapters.postgres.jobs import PostgresJobs
-from bpc_worker.adapters.postgres.link import Dsn
+from bpc_worker.amqp.connection import Broker
+from bpc_worker.amqp.publisher import Publisher
 from bpc_worker.jobs.model import NewJob, TenantId
+from bpc_worker.jobs.queue_settings import QueueSettings
+from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.queue.store import PostgresJobs
 from tests.bench.peers.wire import asked, batches, produce, say
 
 NOOP: Final = NewJob(type="TEST_NOOP", payload={})

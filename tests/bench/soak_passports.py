@@ -12,9 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from bpc_worker import config, registry
-from bpc_worker.owner.builds import Document, Folder, read_folder, start_build
-from bpc_worker.owner.session import open_owner
+from bpc_worker import registry
+from bpc_worker.config import settings as config
+from bpc_worker.pipeline.builds.start import Document, Folder, read_folder, start_build
+from bpc_worker.pipeline.session import open_owner
 from tests.bench.soak import fifths, rss
 from tests.support import database as databases
 from tests.support.database import Database

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bpc_worker.adapters.postgres.job_rows import QueueSettings, TypeDefaults
 from bpc_worker.jobs.model import Priority
+from bpc_worker.jobs.queue_settings import QueueSettings, TypeDefaults
 from bpc_worker.testing import FakeClock
 from tests.support.stores import Bench, MemorySide, PostgresSide, Side, tenant_number
 

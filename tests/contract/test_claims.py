@@ -6,7 +6,7 @@ import pytest
 
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import JobId, Priority
-from bpc_worker.ports import Pause, PauseKind
+from bpc_worker.jobs.store import Pause, PauseKind
 from bpc_worker.testing import NOON
 from tests.contract.conftest import LEASE_SECONDS
 from tests.support.stores import Bench, tenant_number

@@ -19,7 +19,7 @@ from bpc_worker.jobs.model import (
     Snoozed,
     Status,
 )
-from bpc_worker.ports import Heartbeat
+from bpc_worker.jobs.store import Heartbeat
 from bpc_worker.testing import NOON, an_error
 from tests.contract.conftest import LEASE_SECONDS
 from tests.support.stores import Bench

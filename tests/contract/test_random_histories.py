@@ -11,15 +11,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from bpc_worker.adapters.memory.jobs import MemoryJobStore
-from bpc_worker.adapters.postgres import claims
-from bpc_worker.adapters.postgres.all_due import Tries
-from bpc_worker.adapters.postgres.jobs import PostgresJobs
-from bpc_worker.adapters.postgres.link import Dsn
-from bpc_worker.adapters.postgres.probes import Probes
-from bpc_worker.adapters.postgres_server import Server
 from bpc_worker.jobs.backoff import JITTER
 from bpc_worker.jobs.model import JobId
+from bpc_worker.memory.store import MemoryJobStore
+from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.embedded.server import Server
+from bpc_worker.postgres.queue import claims
+from bpc_worker.postgres.queue.probes import Probes
+from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON, FakeClock
 from tests.support import database as databases
 from tests.support.histories import Histories
@@ -69,7 +68,6 @@ class InPostgres:
         self._run("DELETE FROM job_pauses")
         store.now = NOON
         store.claims._probes = Probes(SETTINGS.queues, SETTINGS.types)
-        store.claims._tries = Tries()
 
     def _run(self, statement: str, *params: object) -> list[dict[str, object]]:
         cursor = self._connection.execute(statement.encode(), params)

@@ -10,7 +10,7 @@ import aio_pika
 import pytest
 from aio_pika.abc import AbstractChannel, AbstractQueue
 
-from bpc_worker.adapters import amqp
+from bpc_worker.amqp import listener
 from tests.support.broker import (
     AT_ONCE,
     BY_POLL,
@@ -232,7 +232,7 @@ async def test_a_connection_that_lasts_is_checked_without_ever_growing(
 ) -> None:
     """The client library keeps some memory for every channel that was ever opened on a connection."""
     channels, checks, enough = 0, 0, asyncio.Event()
-    open_channel, check = aio_pika.Connection.channel, amqp._check
+    open_channel, check = aio_pika.Connection.channel, listener._check
 
     def counted_channel(connection: aio_pika.Connection, **options: bool) -> AbstractChannel:
         nonlocal channels
@@ -246,13 +246,13 @@ async def test_a_connection_that_lasts_is_checked_without_ever_growing(
             enough.set()
         await check(queue)
 
-    monkeypatch.setattr(amqp, "_REDECLARE_SECONDS", 0.001)
-    monkeypatch.setattr(amqp, "_check", counted_check)
+    monkeypatch.setattr(listener, "_REDECLARE_SECONDS", 0.001)
+    monkeypatch.setattr(listener, "_check", counted_check)
     monkeypatch.setattr(aio_pika.Connection, "channel", counted_channel)
-    broker = amqp.Broker(url=rabbit.url, exchange="amq.topic")  # always there
+    broker = listener.Broker(url=rabbit.url, exchange="amq.topic")  # always there
     states: list[bool] = []
-    listener = amqp.TriggerListener(broker, on_trigger=lambda: None, on_state=states.append)
-    listening = asyncio.create_task(listener.run())
+    hearing = listener.TriggerListener(broker, on_trigger=lambda: None, on_state=states.append)
+    listening = asyncio.create_task(hearing.run())
     async with asyncio.timeout(60):
         await enough.wait()
     listening.cancel()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bpc_worker.adapters.postgres_server import Server
-from bpc_worker.owner.rules import add_rules, run_rule_tests
+from bpc_worker.pipeline.rules import add_rules, run_rule_tests
+from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.chains import check_chains
 from tests.support.database import Database

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.adapters.sql_files import query
+from bpc_worker.postgres.sql_files import query
 from tests.support.database import Database
 from tests.support.inbox import TestInbox
 from tests.support.outages import through

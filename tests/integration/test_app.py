@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
-from bpc_worker import app, config
+from bpc_worker.app import composition
+from bpc_worker.config import settings as config
 from bpc_worker.handler_api import Context, HandlerSpec, Payload
 from bpc_worker.registry import Registry
 from tests.support.database import Database
@@ -52,7 +53,7 @@ async def test_a_worker_that_stops_leaves_no_connection_behind(db: Database) -> 
     settings = config.load(env=env)
     jobs = [db.enqueue("TEST_NOOP") for _ in range(20)]
 
-    code = await app.serve(settings, _registry(), url, app.Plan(until_empty=True))
+    code = await composition.serve(settings, _registry(), url, composition.Plan(until_empty=True))
 
     assert code == 0
     assert {db.job(job_id)["status"] for job_id in jobs} == {"SUCCEEDED"}

@@ -4,23 +4,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from bpc_worker.adapters.postgres.job_rows import QueueSettings
-from bpc_worker.adapters.postgres.jobs import PostgresJobs
-from bpc_worker.adapters.postgres.link import Dsn
-from bpc_worker.attempt import attempt
-from bpc_worker.breaker import BreakerRules, Breakers
-from bpc_worker.context import Equipment, HandlerContext
+from bpc_worker.egress.breaker import BreakerRules, Breakers
+from bpc_worker.engine.attempt import attempt
+from bpc_worker.engine.context import Equipment, HandlerContext
 from bpc_worker.handler_api import Code, Context, HandlerSpec, Payload, Retryable
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, Lost, NewJob, Status, TenantId
+from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import settlement
+from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON
 from tests.support.database import Database
 
 if TYPE_CHECKING:
     import msgspec
 
-    from bpc_worker.lease import Holding
+    from bpc_worker.engine.lease import Lease
 
 
 class Nothing(Payload, frozen=True):
@@ -38,7 +38,7 @@ class Outside:
             database=None, children=None, commands={}, policy=None, keyring=None,  # type: ignore[arg-type]  # not asked for
             breakers=breakers, egress=None, turnstiles=None, settlement=None, metrics=None,  # type: ignore[arg-type]
         )  # fmt: skip
-        self.context = HandlerContext(cast("Holding", None), equipment)
+        self.context = HandlerContext(cast("Lease", None), equipment)
         self.spec = HandlerSpec(job_type="TEST_CALL", payload=Nothing, handle=self.handle)
 
     async def handle(self, _: Nothing, ctx: Context) -> None:

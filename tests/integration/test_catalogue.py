@@ -3,9 +3,9 @@
 import psycopg
 from psycopg import sql
 
-from bpc_worker.adapters.migrate import migrate
-from bpc_worker.adapters.postgres_server import Server
 from bpc_worker.doctor.catalogue import differences, expected, things
+from bpc_worker.postgres.embedded.server import Server
+from bpc_worker.postgres.migrate import migrate
 from tests.support.catalogue import FILE, catalogue_of, reading, text_of
 
 

@@ -15,13 +15,14 @@ import psycopg
 import pytest
 from psycopg import errors, sql
 
-from bpc_worker import app, config, registry
-from bpc_worker.adapters.postgres.link import Dsn, Link
-from bpc_worker.adapters.postgres.session import Origin, Session, begin
-from bpc_worker.core.hashing import sha256
-from bpc_worker.evidence import Happened, record
+from bpc_worker import registry, wiring
+from bpc_worker.config import settings as config
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.jobs.model import TenantId
-from bpc_worker.owner.audit.verify import verify
+from bpc_worker.pipeline.audit.verify import verify
+from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.queue.session import Origin, Session, begin
 from tests.support.database import Database
 from tests.support.domain import Domain, an_event, compiled, domain, sign
 from tests.support.pipeline import Pipeline
@@ -515,7 +516,7 @@ def test_forty_at_once_make_one_chain(db: Database, *, begun: bool) -> None:
     tenant_id = TenantId(UUID(db.tenant()))
     url = db.url_as("bpc_worker")
     chain = uuid4()
-    queue = app.queue_settings(config.load(env={}), registry.load())
+    queue = wiring.queue_settings(config.load(env={}), registry.load())
 
     async def append(number: int) -> None:
         link = Link(Dsn(url=url, application_name="append", lock_timeout=60, statement_timeout=60))

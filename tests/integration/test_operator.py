@@ -8,12 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker import config
+from bpc_worker.config import settings as config
 from bpc_worker.jobs.errors import Permanent, SchemaMismatch
+from bpc_worker.jobs.store import PauseKind
 from bpc_worker.operator import acts, dead, pauses, watch
 from bpc_worker.operator.jobs import JobFilter, JobLine, explain, list_jobs, story, wait_for_jobs
 from bpc_worker.operator.session import Operator, open_operator
-from bpc_worker.ports import PauseKind
 from tests.support.database import Database
 from tests.support.history import events
 from tests.support.operators import kinds, letters

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from bpc_worker.owner.webhooks import add_endpoint, list_endpoints
+from bpc_worker.pipeline.webhooks import add_endpoint, list_endpoints
 from tests.integration.test_immutability import insert, session
 from tests.support.database import Database
 from tests.support.domain import an_event

@@ -19,7 +19,7 @@ from bpc_worker.core.rules.testing import run_tests
 from bpc_worker.core.rules.typed import Example, Property, TypedModule
 from tests.mutation.mutants import Mutant, mutants
 
-SHIPPED = Path(__file__).parents[2] / "bpc_worker" / "rule_packages" / "battery_core.rules"
+SHIPPED = Path(__file__).parents[2] / "bpc_worker" / "files" / "rule_packages" / "battery_core.rules"
 
 # (field or table, change) -> why no test can tell the mutant from the original
 EQUIVALENT: Mapping[tuple[str, str], str] = {}

@@ -8,9 +8,9 @@ import msgspec
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
-from bpc_worker.adapters.migrate import migrate
-from bpc_worker.adapters.sql_files import query
 from bpc_worker.doctor.catalogue import DESCRIBED, Description, Line, Thing, described, things
+from bpc_worker.postgres.migrate import migrate
+from bpc_worker.postgres.sql_files import query
 from tests.support.database import NO_FSYNC, postgres
 
 _ALTER = "ALTER TABLE public.{table}"

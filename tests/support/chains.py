@@ -2,9 +2,9 @@
 
 from itertools import groupby
 
-from bpc_worker.core import canonical_json
-from bpc_worker.core.event_hash import ChainedEvent, Event, Head, verify_chain
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.audit.event_hash import ChainedEvent, Event, Head, verify_chain
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.hashing import sha256
 from tests.support.database import Database
 
 _CHAIN = ("tenant_id", "aggregate_type", "aggregate_id")

@@ -6,9 +6,9 @@
 import json
 from pathlib import Path
 
-from bpc_worker.config_aliases import DROPPED
-from bpc_worker.config_keys import KEYS, Key
-from bpc_worker.config_schema import shown_default
+from bpc_worker.config.aliases import DROPPED
+from bpc_worker.config.keys import KEYS, Key
+from bpc_worker.config.schema import shown_default
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 

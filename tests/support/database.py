@@ -15,10 +15,10 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from bpc_worker.adapters.migrate import migrate
-from bpc_worker.adapters.postgres_account import unprivileged_account
-from bpc_worker.adapters.postgres_binaries import bin_dir_for, bundled_bin_dir
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.account import unprivileged_account
+from bpc_worker.postgres.embedded.binaries import bin_dir_for, bundled_bin_dir
+from bpc_worker.postgres.embedded.server import Server
+from bpc_worker.postgres.migrate import migrate
 from tests.support import oracle
 
 Params = Sequence[object] | Mapping[str, object] | None

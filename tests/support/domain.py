@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.base.hashing import sha256
 from tests.support.database import Database
 
 KEY_ID = "key-1"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psycopg
 
-from bpc_worker.adapters.postgres_binaries import bundled_bin_dir, server_version
-from bpc_worker.adapters.postgres_server import postmaster_pid
+from bpc_worker.postgres.embedded.binaries import bundled_bin_dir, server_version
+from bpc_worker.postgres.embedded.server import postmaster_pid
 
 LIMIT_SECONDS = 30
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from uuid import UUID
 
-from bpc_worker.core.compile import Compiled, Identity, compile_passport
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.passport.compile import Compiled, Identity, compile_passport
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, seal
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import Limits
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
-from bpc_worker.core.snapshot import FactRef, SealedSnapshot, seal
 
 LAW_DATE = date(2027, 2, 18)
 SEED = bytes(range(32))

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.errors import Code
 from bpc_worker.jobs.model import Settleable, TenantId
-from bpc_worker.ports import Heartbeat, Pause, PauseKind
+from bpc_worker.jobs.store import Heartbeat, Pause, PauseKind
 from bpc_worker.testing import NOON
 from tests.support.history_words import (
     DONE,

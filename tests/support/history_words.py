@@ -7,7 +7,6 @@ from typing import Protocol
 
 from hypothesis import strategies as st
 
-from bpc_worker.adapters.postgres.job_rows import QueueSettings
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import (
     Cancelled,
@@ -23,7 +22,8 @@ from bpc_worker.jobs.model import (
     Settleable,
     Snoozed,
 )
-from bpc_worker.ports import Enqueued, JobStore, Look, PauseKind, Renewal
+from bpc_worker.jobs.queue_settings import QueueSettings
+from bpc_worker.jobs.store import Enqueued, JobStore, Look, PauseKind, Renewal
 from bpc_worker.testing import an_error
 from tests.support.queue_model import Claimed, Found, Job, Wish
 from tests.support.stores import tenant_number

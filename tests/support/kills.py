@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from bpc_worker.adapters.sql_files import query
+from bpc_worker.postgres.sql_files import query
 from tests.support.chains import check_chains
 from tests.support.database import Database
 from tests.support.outages import lease, through

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from bpc_worker.log import ALLOWED
+from bpc_worker.observability.log import ALLOWED
 
 # Said to a human by the command itself, before there is a log or when there will never be one.
 WORDS_OF_THE_COMMAND = (

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.tcp_proxy import TcpProxy

@@ -8,17 +8,18 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from uuid import UUID
 
-from bpc_worker.adapters.rule_files import read_rules
-from bpc_worker.core import bundle, canonical_json, disclosure
-from bpc_worker.core.compile import Compiled, Identity, compile_passport
-from bpc_worker.core.hashing import sha256
-from bpc_worker.core.qr_text import qr_text
-from bpc_worker.core.receipt import receipt_hash, signed_receipt_bytes
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
+from bpc_worker.core.passport import bundle, disclosure
+from bpc_worker.core.passport.compile import Compiled, Identity, compile_passport
+from bpc_worker.core.passport.qr_text import qr_text
+from bpc_worker.core.passport.receipt import receipt_hash, signed_receipt_bytes
+from bpc_worker.core.passport.snapshot import FactRef, seal
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.values import Fact
-from bpc_worker.core.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
-from bpc_worker.core.snapshot import FactRef, seal
+from bpc_worker.files.rules import read_rules
 
 KEY_ID = "test-key"
 SIGNER = Ed25519Signer(KEY_ID, bytes(range(32)))

@@ -14,10 +14,10 @@ import psycopg
 from click.testing import CliRunner
 from psycopg.rows import dict_row
 
-from bpc_worker import log
-from bpc_worker.adapters.migrate import migrate
-from bpc_worker.adapters.postgres_server import Server
-from bpc_worker.cli import main
+from bpc_worker.cli.root import main
+from bpc_worker.observability import log
+from bpc_worker.postgres.embedded.server import Server
+from bpc_worker.postgres.migrate import migrate
 from tests.support.worker import COMMAND, environment
 
 TEMPLATE = "patient_template"

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
-from bpc_worker import app, config, registry
-from bpc_worker.adapters.rule_files import read_rules
-from bpc_worker.core.hashing import sha256
+from bpc_worker import registry, wiring
+from bpc_worker.config import settings as config
+from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.rules.tests_text import text_of_tests
-from bpc_worker.owner.builds import BuildState, build_state, read_folder, start_build
-from bpc_worker.owner.keys import add_key
-from bpc_worker.owner.session import Owner, open_owner
+from bpc_worker.files.rules import read_rules
+from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folder, start_build
+from bpc_worker.pipeline.keys import add_key
+from bpc_worker.pipeline.session import Owner, open_owner
 from tests.support.database import Database
 from tests.support.worker import until
 
-EXAMPLE = Path(__file__).parents[2] / "bpc_worker" / "examples" / "ev"
+EXAMPLE = Path(__file__).parents[2] / "bpc_worker" / "demo" / "examples" / "ev"
 
 T = TypeVar("T")
 
@@ -90,7 +91,7 @@ def pipeline(db: Database, tenant: str = "acme", *, rules: str | None = None) ->
         ],
     )
     made = Pipeline(db, tenant)
-    signer = app.keyring(config.load(env={})).signer
+    signer = wiring.keyring(config.load(env={})).signer
     made.call(lambda owner: add_key(owner, signer.key_id, signer.public_key))
     return made
 

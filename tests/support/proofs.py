@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from bpc_worker.core import canonical_json, proof
+from bpc_worker.core.base import canonical_json, derivation
+from bpc_worker.core.proof.verify import VerifiedProof, verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
-from bpc_worker.core.verify import VerifiedProof, verify_proof
 from tests.support.generated import LAW_DATE, inputs
 
 FACTS = (
@@ -140,7 +140,9 @@ def rehashed(forged: Document) -> bytes:
     hashes: dict[int, str] = {}
     for node in forged["nodes"]:
         below = [hashes.get(child, "") for child in node["children"]]
-        node["hash"] = proof.node_hash(node["id"], node["type"], proof.data_bytes(node["data"]), below)
+        node["hash"] = derivation.node_hash(
+            node["id"], node["type"], derivation.data_bytes(node["data"]), below
+        )
         hashes[node["id"]] = node["hash"]
     forged["root_hash"] = forged["nodes"][-1]["hash"]
     return canonical_json.encode(forged)

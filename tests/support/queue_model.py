@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import TenantId
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.ports import Pause
+from bpc_worker.jobs.store import Pause
 
 Key = tuple[TenantId, str, str]
 Pauses = dict[tuple[str, str], Pause]

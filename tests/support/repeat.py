@@ -15,17 +15,18 @@ from datetime import UTC, datetime
 from random import Random
 from uuid import UUID
 
-from bpc_worker.core import disclosure
-from bpc_worker.core.canonical_json import encode
-from bpc_worker.core.event_hash import Event, event_hash
-from bpc_worker.core.explain import explain
-from bpc_worker.core.hashing import sha256_hex
-from bpc_worker.core.qr_text import parse, qr_text
-from bpc_worker.core.receipt import receipt_bytes, receipt_hash
+from bpc_worker.core.audit.event_hash import Event, event_hash
+from bpc_worker.core.base.audience import Audience
+from bpc_worker.core.base.canonical_json import encode
+from bpc_worker.core.base.hashing import sha256_hex
+from bpc_worker.core.passport import disclosure
+from bpc_worker.core.passport.qr_text import parse, qr_text
+from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash
+from bpc_worker.core.proof.explain import explain
+from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.testing import run_tests
 from bpc_worker.core.rules.values import Fact
-from bpc_worker.core.verify import verify_proof
 from tests.support.generated import KEY_ID, LAW_DATE, inputs, parts, rule_text
 from tests.support.proofs import EVERYTHING, FACTS
 
@@ -80,7 +81,7 @@ def repeated(seed: int) -> dict[str, object]:
     made = given.compiled()
     proved = verify_proof(made.proof, law_date=LAW_DATE, facts=FactSet(shuffled))
     told = [line for path in sorted(proved.fields) for line in explain(proved, path)]
-    views = [encode(disclosure.view(made.disclosure, audience)).decode() for audience in disclosure.Audience]
+    views = [encode(disclosure.view(made.disclosure, audience)).decode() for audience in Audience]
     return {
         "snapshot": sha256_hex(given.snapshot.canonical),
         "event": event_hash(an_event(made.receipt.payload_hash), None).hex(),
@@ -114,8 +115,8 @@ def shut() -> None:
 
 
 def signed_and_drawn(receipt_hash_: bytes, text: str) -> dict[str, object]:
-    from bpc_worker.core.signing import Ed25519Signer
-    from bpc_worker.qr_image import qr_matrix, qr_png
+    from bpc_worker.core.base.signing import Ed25519Signer
+    from bpc_worker.domain.qr_image import qr_matrix, qr_png
 
     matrix = qr_matrix(text)
     return {

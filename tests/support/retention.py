@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import count
 from uuid import UUID, uuid4
 
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.base.hashing import sha256
 from tests.support.database import Database
 from tests.support.domain import Domain, compiled
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from bpc_worker.adapters.postgres_server import Server
+from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline, pipeline

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Protocol
 
-from bpc_worker.adapters.memory.jobs import MemoryJobStore
-from bpc_worker.adapters.postgres.job_rows import QueueSettings
-from bpc_worker.adapters.postgres.jobs import PostgresJobs
-from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, JobId, NewJob, Settleable, Status, TenantId
+from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement, settlement
-from bpc_worker.ports import JobStore, Look
+from bpc_worker.jobs.store import JobStore, Look
+from bpc_worker.memory.store import MemoryJobStore
+from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import FakeClock, an_id
 from tests.support.database import Database
 

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import psycopg
 
-from bpc_worker.evidence import Happened
-from bpc_worker.owner.audit.checkpoints import read_checkpoint, write_checkpoint
-from bpc_worker.owner.audit.findings import Report
-from bpc_worker.owner.audit.verify import verify
-from bpc_worker.owner.session import Owner
+from bpc_worker.domain.events import Happened
+from bpc_worker.pipeline.audit.checkpoints import read_checkpoint, write_checkpoint
+from bpc_worker.pipeline.audit.findings import Report
+from bpc_worker.pipeline.audit.verify import verify
+from bpc_worker.pipeline.session import Owner
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline
 

@@ -1,7 +1,7 @@
 """DELIVER_WEBHOOK jobs to any URL, whatever the commands would say to it."""
 
-from bpc_worker.owner.session import Owner
-from bpc_worker.owner.webhooks import ALL_EVENTS, add_endpoint
+from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.webhooks import ALL_EVENTS, add_endpoint
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline
 

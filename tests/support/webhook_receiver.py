@@ -14,8 +14,8 @@ from uuid import UUID
 from aiohttp import web
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from bpc_worker.evidence import Happened
-from bpc_worker.owner.webhooks import ALL_EVENTS, Keys, add_endpoint
+from bpc_worker.domain.events import Happened
+from bpc_worker.pipeline.webhooks import ALL_EVENTS, Keys, add_endpoint
 from tests.support.certificates import Authority
 from tests.support.pipeline import Pipeline
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from aiohttp import web
 
 from bpc_worker.core.webhook_signature import public_key_text, verify
-from bpc_worker.owner.webhooks import Keys, rotate
+from bpc_worker.pipeline.webhooks import Keys, rotate
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline
 from tests.support.webhook_receiver import Received, endpoint, happen, holds, receiver, six_lines

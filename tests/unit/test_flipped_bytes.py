@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bpc_worker.cli_passport import passport
-from bpc_worker.core.bundle import FACTS, PAYLOAD, PROOF, RECEIPT, VIEW
+from bpc_worker.cli.passport.check import passport
+from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, RECEIPT, VIEW
 from bpc_worker.core.rules.facts import make_fact
 from tests.support.generated import inputs
 from tests.support.passports import bundle_of, write_keys

@@ -2,7 +2,7 @@
 
 from uuid import RFC_4122
 
-from bpc_worker.adapters.ids import uuid7
+from bpc_worker.ids import uuid7
 
 
 def test_ids_ascend_however_quickly_they_are_made() -> None:

@@ -11,24 +11,24 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker import reaper as reaper_module
-from bpc_worker.adapters.metrics import Metrics
-from bpc_worker.adapters.postgres import jobs as store
-from bpc_worker.config import load
+from bpc_worker.config.settings import load
 from bpc_worker.doctor.catalogue import expected
-from bpc_worker.health import Health
+from bpc_worker.engine.health import Health
+from bpc_worker.engine.maintenance import reaper as reaper_module
+from bpc_worker.engine.maintenance.reaper import Reaper
 from bpc_worker.jobs.model import JobId, Priority, Status
-from bpc_worker.log import ALLOWED
-from bpc_worker.owner.queue import priority_from
-from bpc_worker.ports import JobStore, Reaped
-from bpc_worker.reaper import Reaper
+from bpc_worker.jobs.store import JobStore, Reaped
+from bpc_worker.observability.log import ALLOWED
+from bpc_worker.observability.metrics import Metrics
+from bpc_worker.pipeline.tenants import priority_from
+from bpc_worker.postgres.queue import store
 from tests.support.configuration import file, problem
 
 TESTS = Path(__file__).parents[1]
 HERE = "unit/test_names.py"
-OLD = "unit/test_config_names.py::test_an_old_variable_is_read_in_its_own_unit"
-OLD_KEY = "unit/test_config_names.py::test_an_old_key_of_the_file_is_read_in_its_own_unit"
-DROPPED = "unit/test_config_names.py::test_a_name_without_a_successor_is_accepted_and_said_to_be_unused"
+OLD = "unit/config/test_names.py::test_an_old_variable_is_read_in_its_own_unit"
+OLD_KEY = "unit/config/test_names.py::test_an_old_key_of_the_file_is_read_in_its_own_unit"
+DROPPED = "unit/config/test_names.py::test_a_name_without_a_successor_is_accepted_and_said_to_be_unused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ ROWS = (
         "003",
         "BPC_HEALTH_REQUIRE_QUEUE, /v1/health/ready",
         (
-            "unit/test_config.py::test_variables_have_the_documented_names",
+            "unit/config/test_settings.py::test_variables_have_the_documented_names",
             (
                 "acceptance/test_broker.py::"
                 "test_a_broker_that_comes_later_and_goes_again_is_heard_whenever_it_is_there"
@@ -60,8 +60,8 @@ ROWS = (
         "003",
         "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64, BPC_SIGNING_KEY_ID, BPC_COMPILER_BUILD_ID",
         (
-            "unit/test_config_pipeline.py::test_keys_come_as_base64_from_the_environment",
-            "unit/test_config_pipeline.py::test_a_build_id_that_the_core_does_not_know_is_refused",
+            "unit/config/test_pipeline.py::test_keys_come_as_base64_from_the_environment",
+            "unit/config/test_pipeline.py::test_a_build_id_that_the_core_does_not_know_is_refused",
         ),
     ),
     Row(
@@ -69,10 +69,10 @@ ROWS = (
         "QR code: size, characters, black on white",
         (
             (
-                "unit/test_qr_image.py::"
+                "unit/domain/test_qr_image.py::"
                 "test_the_png_of_a_passport_has_one_bit_a_pixel_and_is_650_wide_at_300_dpi"
             ),
-            "unit/test_qr_image.py::test_a_text_beyond_version_40_is_refused",
+            "unit/domain/test_qr_image.py::test_a_text_beyond_version_40_is_refused",
         ),
     ),
     Row("003", "event_id", ("integration/test_immutability.py::test_an_events_id_is_nobodys_to_choose",)),
@@ -88,23 +88,23 @@ ROWS = (
     Row(
         "000",
         "worker.heartbeat_ttl, brpoplpush_timeout",
-        (OLD_KEY, "unit/test_config.py::test_renewals_must_fit_twice_into_a_lease"),
+        (OLD_KEY, "unit/config/test_settings.py::test_renewals_must_fit_twice_into_a_lease"),
     ),
     Row("000", "worker.max_retries, backoff: {base, max}", (OLD_KEY,)),
     Row("000", "worker.priorities, worker.queues", (f"{HERE}::test_000_priorities_and_queues", DROPPED)),
     Row(
         "000",
         "redis:, list and key patterns",
-        (DROPPED, "unit/test_config_names.py::test_a_whole_file_of_old_starts_a_worker"),
+        (DROPPED, "unit/config/test_names.py::test_a_whole_file_of_old_starts_a_worker"),
     ),
     Row(
         "000",
         "producer.*",
         (
-            "unit/test_config_keys.py::test_an_inbox_is_configured_in_the_words_of_people",
-            "unit/test_config_keys.py::test_nothing_need_be_excluded",
+            "unit/config/test_keys.py::test_an_inbox_is_configured_in_the_words_of_people",
+            "unit/config/test_keys.py::test_nothing_need_be_excluded",
             (
-                "unit/inbox/test_places.py::"
+                "unit/inbox/test_layout.py::"
                 "test_patterns_without_a_slash_are_about_the_name_others_about_the_place"
             ),
             "acceptance/test_inbox.py::test_what_is_configured_and_declared_is_in_the_job",
@@ -115,8 +115,8 @@ ROWS = (
         "000",
         "circuit_breaker: {failure_threshold window cooldown_period min_samples}",
         (
-            "unit/test_config_maps.py::test_the_settings_for_what_is_off_by_default",
-            "unit/test_breaker.py::test_it_opens_by_the_share_of_failures_and_not_before_there_are_enough",
+            "unit/config/test_maps.py::test_the_settings_for_what_is_off_by_default",
+            "unit/egress/test_breaker.py::test_it_opens_by_the_share_of_failures_and_not_before_there_are_enough",
             "acceptance/test_explain.py::test_its_target_has_failed_too_often",
         ),
     ),
@@ -127,7 +127,7 @@ ROWS = (
         (
             "acceptance/test_commands.py::test_unknown_commands_and_roles_are_wrong_usage",
             "acceptance/test_commands.py::test_a_config_file_that_is_named_must_exist",
-            "unit/test_config_layers.py::test_the_default_file_is_read_where_it_exists",
+            "unit/config/test_sources.py::test_the_default_file_is_read_where_it_exists",
         ),
     ),
     Row("000", "job id filepath filesize priority retries creation_time", (f"{HERE}::test_000_job_columns",)),
@@ -136,7 +136,7 @@ ROWS = (
         "metrics jobs_consumed_total …",
         (
             f"{HERE}::test_000_metrics",
-            "unit/test_metrics.py::test_every_name_of_the_contract_is_there_with_its_labels",
+            "unit/observability/test_metrics.py::test_every_name_of_the_contract_is_there_with_its_labels",
         ),
     ),
     Row(
@@ -152,8 +152,8 @@ ROWS = (
         "log keys, span tags",
         (
             f"{HERE}::test_000_log_keys",
-            "unit/test_tracing.py::test_a_span_has_the_queue_the_id_and_the_outcome_and_of_an_error_its_code_only",
-            "unit/test_log.py::test_strictness_turns_an_unknown_key_into_an_error_at_the_caller",
+            "unit/observability/test_tracing.py::test_a_span_has_the_queue_the_id_and_the_outcome_and_of_an_error_its_code_only",
+            "unit/observability/test_log.py::test_strictness_turns_an_unknown_key_into_an_error_at_the_caller",
         ),
     ),
     Row("001", "QUEUE_SETTINGS.priorities max_in_memory warn_depth", (OLD_KEY, DROPPED)),
@@ -161,16 +161,16 @@ ROWS = (
         "001",
         "_ready_heap _scheduled_heap snapshot() purge() LAST_EXCEPTIONS",
         (
-            "unit/test_memory_jobs.py::test_a_snapshot_counts_what_waits_and_what_runs",
-            "unit/test_memory_jobs.py::test_what_is_purged_was_never_there_but_what_runs_goes_on",
-            "unit/test_memory_jobs.py::test_the_last_hundred_failures_are_remembered",
-            "unit/test_memory_jobs.py::test_a_long_queue_of_retries_stays_in_order",
+            "unit/memory/test_store.py::test_a_snapshot_counts_what_waits_and_what_runs",
+            "unit/memory/test_store.py::test_what_is_purged_was_never_there_but_what_runs_goes_on",
+            "unit/memory/test_store.py::test_the_last_hundred_failures_are_remembered",
+            "unit/memory/test_store.py::test_a_long_queue_of_retries_stays_in_order",
         ),
     ),
     Row(
         "001",
         "breaker open_cooldown_seconds, half_open_probe_count",
-        (OLD_KEY, "unit/test_breaker.py::test_after_the_cooldown_one_call_decides"),
+        (OLD_KEY, "unit/egress/test_breaker.py::test_after_the_cooldown_one_call_decides"),
     ),
     Row("001", "metrics queue_depth dequeue_latency_histogram …", (f"{HERE}::test_001_metrics",)),
     Row("002", "locked_by … next_earliest_run_at expected_duration_ms", (f"{HERE}::test_002_job_columns",)),
@@ -180,7 +180,7 @@ ROWS = (
         "CLIP_SLA_FACTOR ASR_SLA_FACTOR BURNIN_SLA_FACTOR",
         (
             OLD,
-            "unit/test_config_names.py::test_factors_of_old_come_together_and_yield_to_the_new_variable",
+            "unit/config/test_names.py::test_factors_of_old_come_together_and_yield_to_the_new_variable",
             "integration/test_operator.py::test_overdue_is_what_the_settings_say",
         ),
     ),
@@ -198,17 +198,19 @@ ROWS = (
         "002",
         "transient errors, ServiceResult, claimJob heartbeatJob finishJob",
         (
-            "unit/test_attempt.py::test_an_exception_becomes_one_outcome",
-            "integration/test_postgres_jobs.py::test_a_renewal_knows_lost_settled_and_locked_apart",
+            "unit/engine/test_attempt.py::test_an_exception_becomes_one_outcome",
+            "integration/postgres/queue/test_store.py::test_a_renewal_knows_lost_settled_and_locked_apart",
         ),
     ),
     Row(
         "002",
         "tables jobs, asr_jobs",
         (
-            "unit/test_config_maps.py::test_further_tables_are_plain_names",
-            "integration/test_further_tables.py::test_only_plain_names_are_taken",
-            ("integration/test_further_tables.py::test_what_a_dead_worker_left_is_queued_again_or_given_up"),
+            "unit/config/test_maps.py::test_further_tables_are_plain_names",
+            "integration/postgres/queue/test_lease_tables.py::test_only_plain_names_are_taken",
+            (
+                "integration/postgres/queue/test_lease_tables.py::test_what_a_dead_worker_left_is_queued_again_or_given_up"
+            ),
             "acceptance/test_doctor.py::test_a_further_table_that_cannot_be_reaped",
         ),
     ),
@@ -231,7 +233,7 @@ ROWS = (
             "integration/test_run_command.py::test_output_is_capped_and_cleaned",
         ),
     ),
-    Row("004", "PostgreSQL 13+", ("unit/test_doctor.py::test_old_servers",)),
+    Row("004", "PostgreSQL 13+", ("unit/doctor/test_doctor.py::test_old_servers",)),
 )
 
 

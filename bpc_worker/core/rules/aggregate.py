@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from decimal import Decimal
 
-from bpc_worker.core import numbers
+from bpc_worker.core.base import numbers
 from bpc_worker.core.rules import operations
 from bpc_worker.core.rules.source import limit_exceeded, unchecked
 from bpc_worker.core.rules.values import Num, Quantity, Value

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import syntax, typed
 from bpc_worker.core.rules.parse_types import checked_scale
 from bpc_worker.core.rules.scope import Scope
@@ -28,7 +29,6 @@ from bpc_worker.core.rules.types import (
     is_number,
     show,
 )
-from bpc_worker.core.units import UNITS
 
 CheckExpression = Callable[[syntax.Expression, Scope], typed.Node]
 

@@ -5,10 +5,10 @@ from datetime import date
 from decimal import Decimal
 from typing import NoReturn
 
-from bpc_worker.core import numbers
+from bpc_worker.core.base import numbers
+from bpc_worker.core.base.units import DIVIDE, MULTIPLY, NUMBER, conversion
 from bpc_worker.core.rules.source import unchecked
 from bpc_worker.core.rules.values import Num, Quantity, Value
-from bpc_worker.core.units import DIVIDE, MULTIPLY, NUMBER, conversion
 
 _HUNDRED = Decimal(100)
 

@@ -1,6 +1,6 @@
 """The tests of a module -> typed tests, or an error with its place. Running them checks nothing more."""
 
-from bpc_worker.core import numbers
+from bpc_worker.core.base import numbers
 from bpc_worker.core.rules import arithmetic, syntax, typed, types
 from bpc_worker.core.rules.draws import Draw, between, one_of
 from bpc_worker.core.rules.fits import fit

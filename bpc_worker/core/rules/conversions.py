@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from bpc_worker.core.numbers import ROUNDING
+from bpc_worker.core.base.numbers import ROUNDING
+from bpc_worker.core.base.units import conversion
 from bpc_worker.core.rules import typed
 from bpc_worker.core.rules.arguments import Arguments, hint_to_fit
 from bpc_worker.core.rules.fits import join
@@ -21,7 +22,6 @@ from bpc_worker.core.rules.types import (
     is_ordered,
     show,
 )
-from bpc_worker.core.units import conversion
 
 _A_NUMBER = "write a number or qty(…, unit); toDec(…) and toQty(…) read one from a text"
 

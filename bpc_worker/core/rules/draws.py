@@ -6,8 +6,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
 
-from bpc_worker.core import canonical_json, numbers
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.base import canonical_json, numbers
+from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.rules.types import DecType, Type
 from bpc_worker.core.rules.values import Num, Value
 

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 
-from bpc_worker.core.numbers import MAX_DIGITS, digits_of
-from bpc_worker.core.proof import ProofBuilder
+from bpc_worker.core.base.derivation import ProofBuilder
+from bpc_worker.core.base.numbers import MAX_DIGITS, digits_of
 from bpc_worker.core.rules import aggregate, arithmetic, operations, typed
 from bpc_worker.core.rules.call import Call, Hidden, Scope, hidden_by, unbind
 from bpc_worker.core.rules.facts import FactSet

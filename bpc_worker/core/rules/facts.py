@@ -3,9 +3,9 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
-from bpc_worker.core import canonical_json
-from bpc_worker.core.canonical_json import CanonicalJsonError
-from bpc_worker.core.hashing import sha256_hex
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.canonical_json import CanonicalJsonError
+from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.core.rules.values import Fact
 
 MAX_DEPTH = 100  # of a fact: so that every value taken out of it still has a place in a proof

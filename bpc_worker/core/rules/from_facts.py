@@ -6,8 +6,8 @@ A fact's content never appears in a message: errors are stored, and facts are a 
 from collections.abc import Mapping
 from decimal import Decimal
 
-from bpc_worker.core import numbers
-from bpc_worker.core.numbers import TooManyDigitsError
+from bpc_worker.core.base import numbers
+from bpc_worker.core.base.numbers import TooManyDigitsError
 from bpc_worker.core.rules.arithmetic import decimal_of, mismatch
 from bpc_worker.core.rules.parse_types import iso_date
 from bpc_worker.core.rules.source import RuleError

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from bpc_worker.core.numbers import MAX_DIGITS, MAX_SCALE, ROUNDING, TooManyDigitsError
+from bpc_worker.core.base.numbers import MAX_DIGITS, MAX_SCALE, ROUNDING, TooManyDigitsError
+from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import arithmetic, from_facts
 from bpc_worker.core.rules.arithmetic import equal, mismatch, ordered
 from bpc_worker.core.rules.source import RuleError, limit_exceeded, unchecked
 from bpc_worker.core.rules.values import Value
-from bpc_worker.core.units import UNITS
 
 __all__ = ["OPERATIONS", "apply", "apply_checked", "mismatch", "ordered", "scale_in", "unit_in"]
 

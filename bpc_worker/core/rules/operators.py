@@ -1,12 +1,12 @@
 """The types of + - * / and of comparisons: what fits what, and what comes of it."""
 
+from bpc_worker.core.base.units import DIVIDE, MULTIPLY, NUMBER, conversion
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.arguments import hint_for
 from bpc_worker.core.rules.fits import join
 from bpc_worker.core.rules.parse_types import checked_scale
 from bpc_worker.core.rules.source import Limits, RuleError, Span
 from bpc_worker.core.rules.types import BOOL, INT, NUM, DecType, NoneType, OptType, QtyType, Type, show
-from bpc_worker.core.units import DIVIDE, MULTIPLY, NUMBER, conversion
 
 
 def combined(operator: str, left: Type, right: Type, span: Span, limits: Limits) -> Type:

@@ -1,6 +1,6 @@
 """Tokens -> what a test is given: facts in JSON, and the law date."""
 
-from bpc_worker.core.canonical_json import MAX_INTEGER
+from bpc_worker.core.base.canonical_json import MAX_INTEGER
 from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_name

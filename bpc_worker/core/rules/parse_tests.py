@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from bpc_worker.core.canonical_json import MAX_INTEGER
+from bpc_worker.core.base.canonical_json import MAX_INTEGER
 from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name

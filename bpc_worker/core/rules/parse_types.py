@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 
+from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.source import RuleError, Span, limit_exceeded, quoted
 from bpc_worker.core.rules.suggest import did_you_mean
 from bpc_worker.core.rules.tokens import Kind, Token
-from bpc_worker.core.units import UNITS
 
 KEYWORDS = frozenset({
     "field", "table", "example", "property", "let", "if", "then", "else", "assert", "cite", "true", "false",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from bpc_worker.core.numbers import MAX_DIGITS, MAX_SCALE
+from bpc_worker.core.base.numbers import MAX_DIGITS, MAX_SCALE
 
 MAX_NESTING = 64
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from bpc_worker.core import canonical_json
-from bpc_worker.core.canonical_json import CanonicalJsonError
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.rules import operations, syntax, typed
 from bpc_worker.core.rules.evaluate import Evaluator
 from bpc_worker.core.rules.facts import FactSet, make_fact

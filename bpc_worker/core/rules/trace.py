@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from bpc_worker.core import canonical_json, proof
-from bpc_worker.core.canonical_json import quoted
-from bpc_worker.core.canonical_json import text_of_checked as text
-from bpc_worker.core.hashing import sha256_hex
-from bpc_worker.core.proof import ProofBuilder
+from bpc_worker.core.base import canonical_json, derivation
+from bpc_worker.core.base.canonical_json import quoted
+from bpc_worker.core.base.canonical_json import text_of_checked as text
+from bpc_worker.core.base.derivation import ProofBuilder
+from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.core.rules import typed
 from bpc_worker.core.rules.source import NOWHERE, Limits, Span, limit_exceeded
 from bpc_worker.core.rules.types import show
@@ -54,24 +54,26 @@ class Trace:
     def constant(self, value: Value) -> Ref:
         if not self.on:
             return Ref(value, NO_NODE)
-        return Ref(value, self._add(proof.CONST, f'{{"value":{self._form(value)}}}'))
+        return Ref(value, self._add(derivation.CONST, f'{{"value":{self._form(value)}}}'))
 
     def table(self, name: str, rows: Mapping[str, Value]) -> Ref:
         if not self.on:
             return Ref(rows, NO_NODE)
-        return Ref(rows, self._add(proof.CONST, f'{{"table":{quoted(name)},"value":{self._form(rows)}}}'))
+        return Ref(
+            rows, self._add(derivation.CONST, f'{{"table":{quoted(name)},"value":{self._form(rows)}}}')
+        )
 
     def law_date(self, value: date) -> Ref:
         if not self.on:
             return Ref(value, NO_NODE)
-        return Ref(value, self._add(proof.CONST, f'{{"law_date":true,"value":{self._form(value)}}}'))
+        return Ref(value, self._add(derivation.CONST, f'{{"law_date":true,"value":{self._form(value)}}}'))
 
     def fact(self, fact_type: str, fact_key: str, found: Fact | None, names: Sequence[Ref]) -> Ref:
         if not self.on:
             return Ref(found, NO_NODE)
         hashed = text(None if found is None else found.payload_hash)
         data = f'{{"fact_key":{quoted(fact_key)},"fact_type":{quoted(fact_type)},"payload_hash":{hashed}}}'
-        return Ref(found, self._add(proof.FACT_GET, data, names))
+        return Ref(found, self._add(derivation.FACT_GET, data, names))
 
     def facts(self, fact_type: str, prefix: str, found: tuple[Fact, ...], names: Sequence[Ref]) -> Ref:
         """One step for all of them: their number, and the hash of their names and payload hashes."""
@@ -79,7 +81,7 @@ class Trace:
             return Ref(found, NO_NODE)
         count, hashed = count_and_hash(found, self._meter.spend)
         listed = f'"count":{count},"fact_type":{quoted(fact_type)},"list":"{hashed}"'
-        return Ref(found, self._add(proof.FACT_GET, f'{{{listed},"prefix":{quoted(prefix)}}}', names))
+        return Ref(found, self._add(derivation.FACT_GET, f'{{{listed},"prefix":{quoted(prefix)}}}', names))
 
     def field_ref(self, path: str, field: Ref) -> Ref:
         """An empty field is read as none."""
@@ -87,7 +89,7 @@ class Trace:
         if not self.on:
             return Ref(value, NO_NODE)
         data = f'{{"path":{quoted(path)},"result":{self._form(value)}}}'
-        return Ref(value, self._add(proof.FIELD_REF, data, (field,)))
+        return Ref(value, self._add(derivation.FIELD_REF, data, (field,)))
 
     def operation(
         self, name: str, params: Mapping[str, object], operands: Sequence[Ref], value: Value
@@ -96,18 +98,20 @@ class Trace:
             return Ref(value, NO_NODE)
         written = f'"params":{_members(params)},' if params else ""
         data = f'{{"op":{quoted(name)},{written}"result":{self._form(value)}}}'
-        return Ref(value, self._add(proof.OP, data, operands))
+        return Ref(value, self._add(derivation.OP, data, operands))
 
     def assertion(self, code: str, message: str, condition: Ref) -> None:
         if self.on:
-            self._beside.append(self._add(proof.ASSERT, _stated(code, message, holds=True), (condition,)))
+            self._beside.append(
+                self._add(derivation.ASSERT, _stated(code, message, holds=True), (condition,))
+            )
 
     def statement(self, code: str, message: str, condition: Ref) -> Ref:
         holds = condition.value is True
         if not self.on:
             return Ref(holds, NO_NODE)
         data = _stated(code, message, holds=holds)
-        self._beside.append(self._add(proof.COMPLIANCE_EMIT, data, (condition,)))
+        self._beside.append(self._add(derivation.COMPLIANCE_EMIT, data, (condition,)))
         return Ref(holds, self._beside[-1])
 
     def cite(self, law: str) -> None:

@@ -2,11 +2,11 @@
 
 import re
 
-from bpc_worker.core.numbers import MAX_SCALE
+from bpc_worker.core.base.numbers import MAX_SCALE
+from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.source import MAX_NESTING, RuleError, unchecked
 from bpc_worker.core.rules.types import MAX_PARTS, Type
-from bpc_worker.core.units import UNITS
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[(),:]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

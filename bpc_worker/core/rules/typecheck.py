@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 
-from bpc_worker.core import numbers
+from bpc_worker.core.base import numbers
 from bpc_worker.core.rules import operations, syntax, typed, types
 from bpc_worker.core.rules.arguments import hint_for, hint_to_fit
 from bpc_worker.core.rules.builtins import check_call, check_empty

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from bpc_worker.core import numbers
-from bpc_worker.core.canonical_json import MAX_INTEGER, quoted, text_of_checked
-from bpc_worker.core.hashing import sha256_hex
-from bpc_worker.core.units import UNITS
+from bpc_worker.core.base import numbers
+from bpc_worker.core.base.canonical_json import MAX_INTEGER, quoted, text_of_checked
+from bpc_worker.core.base.hashing import sha256_hex
+from bpc_worker.core.base.units import UNITS
 
 _BYTES_PER_STEP = 32  # of what is hashed, and not kept
 

@@ -10,12 +10,12 @@ from typing import Final
 from unittest import mock
 
 from bpc_worker import registry
-from bpc_worker.adapters.postgres.job_rows import QueueSettings
-from bpc_worker.adapters.postgres.jobs import PostgresJobs
-from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.jobs.model import Status
+from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.ports import Pause, PauseKind
+from bpc_worker.jobs.store import Pause, PauseKind
+from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.queue.store import PostgresJobs
 from tests.bench.bench import DEFAULTS, OURS, Bench, fresh_database, make_template, settle_down
 from tests.bench.filling import fill
 from tests.bench.results import Found, Goal, Rounds, p50, p99

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from bpc_worker.evidence import Happened, record
+from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import Context, HandlerSpec, Payload, Tx
 
 

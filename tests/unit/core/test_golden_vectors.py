@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker.core import canonical_json
-from bpc_worker.core.compile import Compiled, compile_passport
-from bpc_worker.core.hashing import sha256_hex
-from bpc_worker.core.qr_text import parse, qr_text
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.hashing import sha256_hex
+from bpc_worker.core.passport.compile import Compiled, compile_passport
+from bpc_worker.core.passport.qr_text import parse, qr_text
+from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.values import Fact
-from bpc_worker.core.verify import verify_proof
 from tests.support.generated import SEED, inputs
 from tests.vectors import load
 

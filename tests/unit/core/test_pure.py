@@ -88,7 +88,7 @@ def test_a_module_of_the_core_imports_and_calls_nothing_impure(file: Path) -> No
         ("import uuid", ["uuid"]),
         ("from uuid import uuid4", ["uuid.uuid4"]),
         ("from pathlib import Path", ["pathlib.Path"]),
-        ("from bpc_worker import log", ["bpc_worker.log"]),
+        ("from bpc_worker.observability import log", ["bpc_worker.observability.log"]),
         ("from . import log", ["a relative import"]),
         ("open('x')", ["open"]),
         ("date.today()", ["today"]),

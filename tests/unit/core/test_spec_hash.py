@@ -1,5 +1,5 @@
-from bpc_worker.core.canonical_json import encode
-from bpc_worker.core.hashing import sha256
+from bpc_worker.core.base.canonical_json import encode
+from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.spec_hash import spec_hash
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from bpc_worker.core.signing import Ed25519Signer
+from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.core.webhook_signature import (
     WebhookKeys,
     WebhookSignatureError,

@@ -14,7 +14,7 @@ from tests.support.passports import compiled
 
 from .sending import facts
 
-FOLDER = Path(bpc_worker.__file__).parent / "examples" / "ev"
+FOLDER = Path(bpc_worker.__file__).parent / "demo" / "examples" / "ev"
 PASSPORT: dict[str, Any] = yaml.safe_load((FOLDER / "passport.yaml").read_text())
 
 

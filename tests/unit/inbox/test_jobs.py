@@ -15,7 +15,7 @@ from bpc_worker.inbox.jobs import (
     refusal,
 )
 from bpc_worker.inbox.keeping import kept_key, kept_name
-from bpc_worker.inbox.places import Meaning
+from bpc_worker.inbox.layout import Meaning
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import Priority
 

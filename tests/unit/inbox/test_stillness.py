@@ -1,6 +1,6 @@
 """Two looks, and whose turn it is."""
 
-from bpc_worker.inbox.places import Meaning
+from bpc_worker.inbox.layout import Meaning
 from bpc_worker.inbox.stillness import Found, Stillness
 
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpc_worker.core import canonical_json
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.evaluate import (
     NO_NODE,
     Call,
@@ -29,7 +30,6 @@ from bpc_worker.core.rules.source import NOWHERE, Limits, RuleError
 from bpc_worker.core.rules.typed import Aggregate, Const, Var
 from bpc_worker.core.rules.types import INT, TEXT
 from bpc_worker.core.rules.values import Empty, Fact, Num, Quantity, encoded
-from bpc_worker.core.verify import verify_proof
 from tests.unit.core.rules.support import (
     FACTS,
     LAW_DATE,

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpc_worker.core import canonical_json
-from bpc_worker.core.canonical_json import CanonicalJsonError
-from bpc_worker.core.hashing import sha256_hex
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.canonical_json import CanonicalJsonError
+from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.values import Fact
 

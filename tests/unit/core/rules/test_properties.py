@@ -8,7 +8,8 @@ from fractions import Fraction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bpc_worker.core import canonical_json, numbers
+from bpc_worker.core.base import canonical_json, numbers
+from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.evaluate import Evaluator
 from bpc_worker.core.rules.facts import FactSet
 from bpc_worker.core.rules.module import load
@@ -28,7 +29,6 @@ from bpc_worker.core.rules.types import (
     show,
 )
 from bpc_worker.core.rules.values import Num, Quantity, Value
-from bpc_worker.core.verify import verify_proof
 from tests.unit.core.rules.support import FACTS, LAW_DATE, STAGES, raised
 
 KG, SHARE = QtyType("kg"), QtyType("pct")

@@ -1,7 +1,7 @@
 import pytest
 
+from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules.suggest import did_you_mean, nearest
-from bpc_worker.core.units import UNITS
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.source import RuleError
 from bpc_worker.core.rules.type_text import declared_type, type_from_text
 from bpc_worker.core.rules.types import Type, show
-from bpc_worker.core.units import UNITS
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True)
 simple: st.SearchStrategy[Type] = st.sampled_from(

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.parser import parse
 from bpc_worker.core.rules.source import Limits
@@ -24,7 +25,6 @@ from bpc_worker.core.rules.types import (
     Type,
     show,
 )
-from bpc_worker.core.units import UNITS
 
 plain_types = (
     st.sampled_from([BOOL, INT, TEXT, DATE])

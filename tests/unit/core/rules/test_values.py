@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpc_worker.core import canonical_json, numbers, proof
-from bpc_worker.core.hashing import sha256_hex
+from bpc_worker.core.base import canonical_json, derivation, numbers
+from bpc_worker.core.base.hashing import sha256_hex
+from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.values import (
     Empty,
@@ -22,8 +23,7 @@ from bpc_worker.core.rules.values import (
     form_text,
     published,
 )
-from bpc_worker.core.units import UNITS
-from tests.unit.core.test_proof import json_values, texts
+from tests.unit.core.base.test_derivation import json_values, texts
 
 FACT = make_fact("T", "k", {"a": 1})
 
@@ -54,7 +54,7 @@ def test_a_value_comes_back_from_its_form(value: Value) -> None:
 
     assert decoded(form) == value
     assert encoded(decoded(form)) == form
-    assert canonical_json.decode(proof.data_bytes({"value": form})) == {"value": form}
+    assert canonical_json.decode(derivation.data_bytes({"value": form})) == {"value": form}
 
 
 lists = st.lists(decodable | st.builds(Fact, texts, texts, texts, st.just({})), max_size=4).map(tuple)

@@ -1,0 +1,226 @@
+"""The commands about documents: send in, list, show, facts."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, Group, fail
+from bpc_worker.cli._common.session import (
+    as_owner,
+    config_option,
+    counted,
+    json_option,
+    limit_option,
+    not_done,
+    patience,
+    show_fields,
+    show_json,
+    show_lines,
+    tell,
+    tell_size,
+    tenant_option,
+    wait_options,
+)
+
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from bpc_worker.pipeline.documents import Document, DocumentDetail, FactFound, Upload
+
+_ID = "ID is the id of a version or its sha256, or a document's id or name: then its newest version."
+_KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
+_NUMBER_FORMATS = ("1.234,56", "1,234.56")
+_STDIN = "-"
+
+
+@click.group(cls=Group, epilog=_ID)
+def document() -> None:
+    """Documents: what suppliers send, and the facts in it."""
+
+
+@document.command("add")
+@click.argument("file")
+@click.option("--kind", type=click.Choice(_KINDS, case_sensitive=False), required=True, help="What it tells.")
+@click.option("--mime-type", help="Default: by the ending, .csv or .json.")
+@click.option("--ref", help="Name of the document over all its versions; default: the name of the file.")
+@click.option("--number-format", type=click.Choice(_NUMBER_FORMATS), help="How numbers in a CSV are written.")
+@wait_options("its facts are read or it is rejected")
+@tenant_option
+@json_option("One JSON object.")
+@config_option
+def document_add(  # noqa: PLR0913 - one argument per option
+    file: str,
+    *,
+    kind: str,
+    mime_type: str | None,
+    ref: str | None,
+    number_format: str | None,
+    wait: bool,
+    timeout: float,
+    tenant: str,
+    as_json: bool,
+    config_path: str | None,
+) -> None:
+    r"""Send a document in and print its sha256, by which the other commands know it.
+
+    FILE is a file, or - for standard input (then --mime-type and --ref are needed). A file in one of
+    ingest.folders is read there by the worker; any other travels inside the job.
+
+    \b
+    Example: bpc-worker document add bom.csv --kind BOM --number-format 1.234,56 --tenant acme --wait
+    """
+    from bpc_worker.pipeline.documents import Upload, Waited, add_document, wait_for_document
+    from bpc_worker.pipeline.session import Owner
+
+    async def send(owner: Owner) -> tuple[Upload, str, Waited | None]:
+        upload = _upload(
+            file, kind.upper(), mime_type, ref, number_format, owner.settings.limits.document_bytes
+        )
+        job_id = await add_document(owner, upload)
+        waited = None
+        if wait:
+            waited = await wait_for_document(owner, job_id, upload.sha256, seconds=timeout, looked=patience())
+        return upload, str(job_id), waited
+
+    upload, job_id, waited = as_owner(config_path, tenant, send)
+    found = None if waited is None else waited.document
+    digest = upload.sha256.hex() if found is None else found.sha256.hex()
+    if as_json:
+        show_json({"sha256": digest, "job_id": job_id, "document": found})
+    else:
+        click.echo(digest)
+    if waited is None:
+        tell(f"job {job_id} reads it; see what became of it with `bpc-worker document show {digest}`")
+    elif found is not None and found.status == "REJECTED":
+        _refuse(found)
+    elif found is None or not waited.job.succeeded:
+        not_done(waited.job)
+    else:
+        tell(
+            f"{found.external_ref}: {counted(found.facts, 'fact')}; see `bpc-worker document facts {digest}`"
+        )
+
+
+def _refuse(found: "DocumentDetail") -> NoReturn:
+    listed = [f"  {each.where}: {each.message}" for each in found.errors]
+    tell(
+        f"{found.external_ref} is REJECTED:", *listed, "send a corrected file with `bpc-worker document add`"
+    )
+    raise SystemExit(EXIT_FAILED)
+
+
+def _upload(
+    file: str, kind: str, mime_type: str | None, ref: str | None, number_format: str | None, limit: int
+) -> "Upload":
+    from bpc_worker.documents.mime_types import by_ending
+    from bpc_worker.files.reading import read_at_most, take_at_most
+    from bpc_worker.pipeline.documents import Upload
+
+    path = None if file == _STDIN else Path(file)
+    mime_type = mime_type or (None if path is None else by_ending(path.name))
+    ref = ref or (None if path is None else path.name)
+    if mime_type is None:
+        fail(
+            EXIT_USAGE,
+            f"{file}: the ending does not tell what it is",
+            "say it with --mime-type, for example text/csv",
+        )
+    if not ref:
+        fail(EXIT_USAGE, "standard input has no name", "give the document one with --ref")
+    try:
+        content = take_at_most(sys.stdin.buffer, limit) if path is None else read_at_most(path, limit)
+    except OSError as error:
+        fail(
+            EXIT_USAGE,
+            f"{file}: {error.strerror or error}",
+            "name a file that can be read (limits.document_bytes)",
+        )
+    return Upload(
+        content=content,
+        path=path,
+        kind=kind,
+        mime_type=mime_type,
+        external_ref=ref,
+        number_format=number_format,
+    )
+
+
+@document.command("list")
+@click.option("--status", type=click.Choice(["UPLOADED", "VALIDATED", "REJECTED"], case_sensitive=False))
+@limit_option
+@tenant_option
+@json_option("One JSON object per version.")
+@config_option
+def document_list(
+    *, status: str | None, limit: int, tenant: str, as_json: bool, config_path: str | None
+) -> None:
+    r"""List the versions of all documents, newest first: id, status, kind, facts, name.
+
+    \b
+    Example: bpc-worker document list --status REJECTED --tenant acme
+    """
+    from bpc_worker.pipeline.documents import list_documents
+
+    wanted = None if status is None else status.upper()
+    found = as_owner(config_path, tenant, lambda owner: list_documents(owner, status=wanted, limit=limit))
+
+    def line(each: "Document") -> list[object]:
+        return [each.document_version_id, each.status, each.kind, each.facts, each.external_ref]
+
+    show_lines(found, line, as_json=as_json)
+    tell_size(len(found), limit, "no such documents; send one in with `bpc-worker document add`")
+
+
+@document.command("show", epilog=_ID)
+@click.argument("id_", metavar="ID")
+@tenant_option
+@json_option("One JSON object.")
+@config_option
+def document_show(id_: str, *, tenant: str, as_json: bool, config_path: str | None) -> None:
+    r"""Show a document: its status, what is wrong with it and where, and what it was used for.
+
+    \b
+    Example: bpc-worker document show bom.csv --tenant acme
+    """
+    from bpc_worker.pipeline.documents import document_detail
+
+    found = as_owner(config_path, tenant, lambda owner: document_detail(owner, id_))
+    if as_json:
+        show_json(found)
+        return
+    plain = ("document_version_id", "document_id", "external_ref", "kind", "mime_type", "number_format",
+             "bytes", "sha256", "created_at", "status", "facts")  # fmt: skip
+    fields: list[tuple[str, object]] = [(name, getattr(found, name)) for name in plain]
+    fields += [("error", f"{each.where}: {each.message}") for each in found.errors]
+    fields += [("snapshot", f"{each.snapshot_id} {each.status}") for each in found.snapshots]
+    fields += [("build", f"{each.build_id} {each.state}") for each in found.builds]
+    show_fields(fields)
+
+
+@document.command("facts", epilog=_ID)
+@click.argument("id_", metavar="ID")
+@tenant_option
+@json_option("One JSON object per fact and place.")
+@config_option
+def document_facts(id_: str, *, tenant: str, as_json: bool, config_path: str | None) -> None:
+    r"""List the facts of a document: type, key, place in the document, content.
+
+    \b
+    Example: bpc-worker document facts bom.csv --tenant acme
+    """
+    from bpc_worker.core.base import canonical_json
+    from bpc_worker.pipeline import documents
+
+    found = as_owner(config_path, tenant, lambda owner: documents.document_facts(owner, id_))
+
+    def line(fact: "FactFound") -> list[object]:
+        return [fact.fact_type, fact.fact_key, fact.pointer, fact.canonical.decode()]
+
+    if as_json:
+        for fact in found:
+            about = {name: getattr(fact, name) for name in fact.__struct_fields__ if name != "canonical"}
+            show_json(about | {"payload": canonical_json.decode(fact.canonical)})
+    else:
+        show_lines(found, line, as_json=False)
+    if not found:
+        tell("it has no facts; `bpc-worker document show` says why")

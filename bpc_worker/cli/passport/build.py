@@ -1,0 +1,142 @@
+"""The command that makes a passport from a folder of documents."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from bpc_worker.cli._common.parts import EXIT_FAILED
+from bpc_worker.cli._common.session import (
+    as_owner,
+    config_option,
+    json_option,
+    show_json,
+    tell,
+    tenant_option,
+)
+from bpc_worker.cli.passport.check import passport
+
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from collections.abc import Callable
+
+    from bpc_worker.pipeline.builds.start import BuildState
+    from bpc_worker.pipeline.builds.watch import Watched
+    from bpc_worker.pipeline.session import Owner
+
+__all__ = ["passport"]
+
+_FOLDER = (
+    "DIR holds passport.yaml, which says which battery, which rules and which file is what, and the files."
+)
+_PATIENCE_LOOKS = 25  # five seconds in which nothing has happened
+
+
+@passport.command("build", epilog=_FOLDER)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--no-wait", is_flag=True, help="Print the id of the build and leave it to the workers.")
+@click.option("--again", is_flag=True, help="Make another version, even if nothing has changed.")
+@click.option(
+    "--timeout", type=click.FloatRange(0, 86_400), default=300.0, show_default=True,
+    help="Seconds to wait at most.",
+)  # fmt: skip
+@tenant_option
+@json_option("One JSON object.")
+@config_option
+def build(
+    folder: Path,
+    *,
+    no_wait: bool,
+    again: bool,
+    timeout: float,
+    tenant: str,
+    as_json: bool,
+    config_path: str | None,
+) -> None:
+    r"""Make a signed passport from a folder of documents, and print the id of its version.
+
+    Workers do the work. The same folder again is the same passport; after a mistake was mended, it goes on
+    from there.
+
+    Exit codes: 0 done, 1 stopped or not done in time, 2 the folder cannot be used.
+
+    \b
+    Example: bpc-worker passport build batteries/000417 --tenant acme
+    """
+    found = as_owner(
+        config_path,
+        tenant,
+        lambda owner: _built(owner, folder, again=again, seconds=0.0 if no_wait else timeout),
+    )
+    state = found.state
+    if as_json:
+        show_json(state)
+    if no_wait and not found.ended:
+        tell(f"build {state.build_id} is queued; the same command without --no-wait watches it")
+        _echo(state.build_id, as_json=as_json)
+    elif state.state == "DONE":
+        tell(f"done: `bpc-worker passport show {state.passport_version_id}` shows it")
+        _echo(state.passport_version_id, as_json=as_json)
+    else:
+        _not_done(found, timeout)
+
+
+def _echo(found: object, *, as_json: bool) -> None:
+    if not as_json:
+        click.echo(found)
+
+
+async def _built(owner: "Owner", folder: Path, *, again: bool, seconds: float) -> "Watched":
+    from bpc_worker.pipeline.builds.start import read_folder, start_build
+    from bpc_worker.pipeline.builds.watch import watch
+
+    read = read_folder(folder, document_bytes=owner.settings.limits.document_bytes)
+    started = await start_build(owner, read, again=again)
+    return await watch(owner, started.build_id, seconds=seconds, looked=_progress(quiet=not seconds))
+
+
+def _progress(*, quiet: bool) -> "Callable[[BuildState], None]":
+    """One line whenever the build has moved; a word once when nothing moves it."""
+    last: BuildState | None = None
+    looks = 0
+
+    def looked(state: "BuildState") -> None:
+        nonlocal last, looks
+        looks = 0 if state != last else looks + 1
+        if state != last and not quiet:
+            tell(_line(state))
+        if looks == _PATIENCE_LOOKS:
+            tell("nothing has happened for a while: does a worker run? `bpc-worker run` starts one")
+        last = state
+
+    return looked
+
+
+def _line(state: "BuildState") -> str:
+    documents = ", ".join(f"{each['file']} {each['status']}" for each in state.documents)
+    detail = f": {documents}" if state.state == "DOCUMENTS" else ""
+    return f"build {state.build_id} {state.state}{detail}"
+
+
+def _not_done(found: "Watched", timeout: float) -> NoReturn:
+    state = found.state
+    if state.state == "STOPPED":
+        tell("the build was stopped; mend this, then run the same command again:")
+        tell(*(f"  {_error(each)}" for each in state.errors or []))
+    elif found.troubles:
+        for each in found.troubles:
+            why = f"{each.fail_code}: {each.fail_reason}"
+            tell(f"the job {each.job_id} ({each.type}) of the build is {each.status}: {why}")
+        tell(
+            "mend the cause, then retry the job: psql -v job=ID -f sql/dlq/retry.sql",
+            "the build goes on by itself",
+        )
+    else:
+        tell(f"not done within {timeout:g} s: it stands at {state.state}, and workers go on with it")
+        tell("the same command again watches it; --timeout waits longer")
+    raise SystemExit(EXIT_FAILED)
+
+
+def _error(error: dict[str, object]) -> str:
+    """What is wrong, where: `bom.csv: line 2, mass_kg: …`."""
+    where = [str(error[name]) for name in ("document", "where") if error.get(name)]
+    return ": ".join([*where, str(error.get("message", error))])

@@ -1,0 +1,292 @@
+"""The commands that check and explain a passport, and make keys. For a bundle they need no database."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bpc_worker.cli._common.bundle import BUNDLE, parts_of, proved_of, registry_of, sources_of
+from bpc_worker.cli._common.parts import (
+    EXIT_FAILED,
+    EXIT_NOT_FOUND,
+    EXIT_USAGE,
+    Group,
+    explained,
+    fail,
+    printable,
+)
+from bpc_worker.cli._common.session import as_owner, config_option
+
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from bpc_worker.core.passport.bundle import BundleError, Verified
+    from bpc_worker.core.proof.explain import Sources
+    from bpc_worker.core.proof.verify import VerifiedProof
+    from bpc_worker.pipeline.stored import StoredVersion
+
+_TENANT_HELP = "Id or name of the tenant whose database is asked; or BPC_TENANT, if no file has that name."
+_KEYS_HELP = "JSON file with the public keys that count; or BPC_KEYS_FILE."
+_STDOUT = "-"
+
+
+@click.group(cls=Group)
+def passport() -> None:
+    """Passports: make them, bring them into force, hand them out, check and explain them."""
+
+
+@passport.command("verify", epilog=BUNDLE)
+@click.argument("bundles", nargs=-1, required=True, metavar="BUNDLE...")
+@click.option("--keys", "keys_file", type=click.Path(path_type=Path), envvar="BPC_KEYS_FILE", help=_KEYS_HELP)
+@click.option(
+    "--facts", "facts_file", type=click.Path(path_type=Path), help="The facts, if they are not in the bundle."
+)
+@click.option("--tenant", help=_TENANT_HELP)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per bundle.")
+@config_option
+def verify(
+    bundles: tuple[str, ...],
+    *,
+    keys_file: Path | None,
+    facts_file: Path | None,
+    tenant: str | None,
+    as_json: bool,
+    config_path: str | None,
+) -> None:
+    r"""Check the signature, hashes, proof and QR text of a passport.
+
+    Without the facts, every computation is done again (arithmetic); with them, also that each value
+    stands in the fact that the proof names (full). A bundle needs no database. Without --keys, those in a
+    keys.json beside the bundle are taken.
+
+    Exit codes: 0 valid, 1 one is not valid, 2 there is nothing to check, or no keys to check it with.
+
+    \b
+    Example: bpc-worker passport verify passport.zip --keys keys.json
+    """
+    found = [
+        _verified(
+            bundle,
+            keys_file=keys_file,
+            facts_file=facts_file,
+            tenant=tenant,
+            as_json=as_json,
+            config_path=config_path,
+        )
+        for bundle in bundles
+    ]
+    raise SystemExit(0 if all(found) else EXIT_FAILED)
+
+
+def _verified(
+    bundle: str,
+    *,
+    keys_file: Path | None,
+    facts_file: Path | None,
+    tenant: str | None,
+    as_json: bool,
+    config_path: str | None,
+) -> bool:
+    """Whether it is valid, told already."""
+    from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, BundleError, verify_bundle
+
+    status: str | None = None
+    stored = _stored(bundle, tenant, config_path)
+    if stored is not None and facts_file is not None:
+        fail(EXIT_USAGE, "--facts is for a bundle: the database has the facts", "leave --facts out")
+    try:
+        if stored is None:
+            parts = parts_of(bundle, facts_file)
+            registry = registry_of(keys_file, Path(bundle))
+        else:
+            status, parts = stored.row.status, _stored_parts(stored)
+            registry = stored.registry if keys_file is None else registry_of(keys_file, Path(bundle))
+        verified = verify_bundle(parts, registry)
+    except BundleError as error:
+        _tell_not_valid(bundle, error, as_json=as_json)
+        return False
+    absent = sorted({PAYLOAD, PROOF, FACTS} - set(parts))
+    _valid(bundle, verified, absent, status, as_json=as_json)
+    return True
+
+
+def _stored(wanted: str, tenant: str | None, config_path: str | None) -> "StoredVersion | None":
+    """What the database has, if it is asked; a file that is there goes before BPC_TENANT."""
+    asked = tenant or (None if os.path.lexists(wanted) else os.environ.get("BPC_TENANT"))
+    if asked is None:
+        return None
+    from bpc_worker.pipeline.stored import read_version
+
+    return as_owner(config_path, asked, lambda owner: read_version(owner, wanted))
+
+
+def _stored_parts(stored: "StoredVersion") -> dict[str, bytes]:
+    with explained():
+        return stored.parts()
+
+
+def _valid(
+    bundle: str, verified: "Verified", absent: list[str], status: str | None, *, as_json: bool
+) -> None:
+    receipt = verified.receipt
+    if as_json:
+        checks = [{"check": what, "found": found} for what, found in verified.checks]
+        about = {
+            "bundle": bundle,
+            "valid": True,
+            "passport_id": str(receipt.passport_id),
+            "passport_version_id": str(receipt.passport_version_id),
+            "issued_at": receipt.issued_at.isoformat(),
+            "law_date": receipt.law_date.isoformat(),
+            "checks": checks,
+            "absent": absent,
+            "unchecked": [*verified.unchecked],
+        }
+        click.echo(json.dumps(about if status is None else about | {"status": status}))
+        return
+    for what, found in verified.checks:
+        click.echo(f"ok  {what:<9}  {printable(found)}")
+    click.echo(f"valid: passport {receipt.passport_id}, version {receipt.passport_version_id}")
+    if status is not None:
+        click.echo(f"status: {status}")
+    if absent:
+        click.echo(f"not in the bundle, so not checked: {', '.join(absent)}", err=True)
+    if verified.unchecked:
+        click.echo(f"in the bundle, but not signed: {', '.join(verified.unchecked)}", err=True)
+
+
+def _tell_not_valid(bundle: str, error: "BundleError", *, as_json: bool) -> None:
+    if as_json:
+        found = {"bundle": bundle, "valid": False, "part": error.part, "message": error.message}
+        click.echo(json.dumps(found))
+    else:
+        click.echo(f"FAIL  {error.part}  {printable(error.message)}")
+        click.echo(f"not valid: {bundle}")
+        click.echo("do not rely on it: ask whoever gave it to you for the original", err=True)
+
+
+@passport.command("explain", epilog=BUNDLE)
+@click.argument("bundle")
+@click.argument("field")
+@click.option("--keys", "keys_file", type=click.Path(path_type=Path), envvar="BPC_KEYS_FILE", help=_KEYS_HELP)
+@click.option("--tenant", help=_TENANT_HELP)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@config_option
+def explain(
+    bundle: str,
+    field: str,
+    *,
+    keys_file: Path | None,
+    tenant: str | None,
+    as_json: bool,
+    config_path: str | None,
+) -> None:
+    r"""Show how a field got its value, from the published number down to the cells of the documents.
+
+    Without keys the proof is checked, but not whose it is. In the database, and where the bundle has a
+    sources.json, each fact is followed by its place in the suppliers' documents.
+
+    Exit codes: 0 shown, 1 the bundle is not valid, 2 it cannot be used, 3 there is no such field.
+
+    \b
+    Example: bpc-worker passport explain passport.zip carbon_footprint.per_kwh --keys keys.json
+    """
+    from bpc_worker.core.passport.bundle import BundleError
+    from bpc_worker.core.proof.explain import explain as steps_of
+
+    stored = _stored(bundle, tenant, config_path)
+    try:
+        if stored is None:
+            proved, sources = _from_bundle(bundle, keys_file)
+        else:
+            proved, sources = _from_database(stored, keys_file), stored.places()
+    except BundleError as error:
+        _tell_not_valid(bundle, error, as_json=as_json)
+        raise SystemExit(EXIT_FAILED) from error
+    if field not in proved.fields:
+        fail(EXIT_NOT_FOUND, *map(_one_line, _unknown_field(field, proved)))
+    lines = steps_of(proved, field, sources)
+    if as_json:
+        checked = stored is not None or keys_file is not None
+        click.echo(json.dumps({"field": field, "signature_checked": checked, "steps": lines}))
+    else:
+        click.echo("\n".join(map(_one_line, lines)))
+
+
+def _from_bundle(bundle: str, keys_file: Path | None) -> "tuple[VerifiedProof, Sources]":
+    from bpc_worker.core.passport.bundle import PROOF
+
+    parts = parts_of(bundle, None)
+    if PROOF not in parts:
+        fail(EXIT_USAGE, f"{bundle}: there is no {PROOF} in it", "ask for a bundle that has the proof")
+    return proved_of(parts, keys_file), sources_of(bundle, parts)
+
+
+def _from_database(stored: "StoredVersion", keys_file: Path | None) -> "VerifiedProof":
+    from bpc_worker.core.passport.bundle import PROOF, BundleError, verify_bundle
+
+    registry = stored.registry if keys_file is None else registry_of(keys_file, None)
+    found = verify_bundle(_stored_parts(stored), registry).proof
+    if found is None:
+        raise BundleError(PROOF, "there is none")
+    return found
+
+
+def _one_line(text: str) -> str:
+    return printable(text).replace("\n", "\\n").replace("\t", " ")
+
+
+def _unknown_field(field: str, proved: "VerifiedProof") -> list[str]:
+    from difflib import get_close_matches
+
+    near = get_close_matches(field, proved.fields, n=1)
+    hint = f"did you mean {near[0]}?" if near else "its fields are:"
+    return [f"the passport has no field {field!r}: {hint}", *([] if near else sorted(proved.fields))]
+
+
+@click.group(cls=Group)
+def keys() -> None:
+    """Keys: what passports are signed with. generate needs no database."""
+
+
+@keys.command("generate")
+@click.option("--key-id", help="Default: the key's RFC 7638 thumbprint.")
+@click.option(
+    "--out", default="bpc-signing.seed", show_default=True, metavar="FILE",
+    help="Where the secret seed goes; - for standard output.",
+)  # fmt: skip
+def generate(key_id: str | None, out: str) -> None:
+    r"""Make a new Ed25519 signing key: a secret seed in a file, and a registry with its public key.
+
+    The registry is what others verify with: it goes to standard output, the seed only to its file.
+
+    \b
+    Example: bpc-worker keys generate --out signing.seed
+    """
+    from bpc_worker.core.base.signing import Ed25519Signer
+    from bpc_worker.files import keys as key_files
+
+    if key_id is not None and not (key_id.isprintable() and key_id.strip() == key_id != ""):
+        fail(
+            EXIT_USAGE,
+            "--key-id is not empty, and has neither blanks around it nor control characters",
+            "choose a plain one, like 2027-01",
+        )
+    seed = key_files.new_seed()
+    public_key = Ed25519Signer("", seed).public_key
+    chosen = key_id or key_files.thumbprint(public_key)
+    entry = {"key_id": chosen, "public_key": key_files.base64(public_key), "status": "ACTIVE"}
+    registry = json.dumps({"keys": [entry]}, ensure_ascii=False)
+    if out == _STDOUT:
+        click.echo(key_files.base64(seed))
+        click.echo(registry, err=True)
+        return
+    try:
+        key_files.write_seed(Path(out), seed)
+    except key_files.KeyFileError as error:
+        fail(EXIT_FAILED, f"--out {error}", "name another file; nothing was changed")
+    click.echo(registry)
+    click.echo(
+        f"bpc-worker: key {chosen}: its secret seed is in {out}, readable by you alone; who has it can sign",
+        err=True,
+    )

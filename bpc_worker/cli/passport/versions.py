@@ -1,0 +1,240 @@
+"""The commands about passport versions in the database."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bpc_worker.cli._common.parts import EXIT_FAILED, fail
+from bpc_worker.cli._common.session import (
+    as_owner,
+    config_option,
+    json_option,
+    limit_option,
+    not_done,
+    patience,
+    show_fields,
+    show_json,
+    show_lines,
+    tell,
+    tell_size,
+    tenant_option,
+    uuid_from,
+    wait_options,
+)
+from bpc_worker.cli.passport.build import passport
+
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from datetime import datetime
+
+    from bpc_worker.pipeline.passports import ListedVersion
+    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.stored import StoredVersion
+
+__all__ = ["VERSION_ID", "passport"]
+
+VERSION_ID = "ID is that of a version; or that of a passport, or a serial number, for its newest version."
+_STATUSES = ["COMPILING", "SIGNED", "ACTIVE", "SUPERSEDED", "REVOKED"]
+
+
+@passport.command("list")
+@click.option(
+    "--passport", "wanted", metavar="ID", help="Of one battery: id of its passport, or serial number."
+)
+@click.option("--status", type=click.Choice(_STATUSES), help="Only those.")
+@limit_option
+@tenant_option
+@json_option("One JSON object per version.")
+@config_option
+def list_(
+    *, wanted: str | None, status: str | None, limit: int, tenant: str, as_json: bool, config_path: str | None
+) -> None:
+    r"""List passport versions, newest first: id, status, serial number, product, time of issue.
+
+    \b
+    Example: bpc-worker passport list --status ACTIVE --tenant acme
+    """
+    from bpc_worker.pipeline.passports import list_versions
+
+    found = as_owner(
+        config_path, tenant, lambda owner: list_versions(owner, passport=wanted, status=status, limit=limit)
+    )
+
+    def line(each: "ListedVersion") -> list[object]:
+        return [each.passport_version_id, each.status, each.serial, each.product, each.issued_at]
+
+    if as_json:
+        for each in found:
+            show_json({"passport_version_id": each.passport_version_id, **_listed(each)})
+    else:
+        show_lines(found, line, as_json=False)
+    tell_size(len(found), limit, "no passport versions; `bpc-worker passport build DIR` makes one")
+
+
+def _listed(each: "ListedVersion") -> dict[str, object]:
+    return {
+        "passport_id": each.passport_id,
+        "status": each.status,
+        "serial": each.serial,
+        "product": each.product,
+        "law_date": each.law_date.isoformat(),
+        "issued_at": each.issued_at,
+        "created_at": each.created_at,
+    }
+
+
+@passport.command("show", epilog=VERSION_ID)
+@click.argument("wanted", metavar="ID")
+@tenant_option
+@json_option("One JSON object.")
+@config_option
+def show(wanted: str, *, tenant: str, as_json: bool, config_path: str | None) -> None:
+    r"""Show a passport version: status, hashes, key, dates, and its fields as they are published.
+
+    It is shown as it is stored; `passport verify` and `passport replay` check it.
+
+    \b
+    Example: bpc-worker passport show HLS-EV78-2028-000417 --tenant acme
+    """
+    from bpc_worker.core.passport.bundle import BundleError
+    from bpc_worker.pipeline.stored import read_version
+
+    version = as_owner(config_path, tenant, lambda owner: read_version(owner, wanted))
+    about = _about(version)
+    try:
+        published = version.published()
+    except BundleError as error:
+        fail(EXIT_FAILED, str(error), "`bpc-worker passport replay` says more")
+    if as_json:
+        show_json(about | {"fields": published.get("fields"), "compliance": published.get("compliance")})
+        return
+    show_fields(about.items())
+    click.echo()
+    show_fields(_flat(published.get("fields"), ""))
+
+
+def _about(version: "StoredVersion") -> dict[str, object]:
+    row = version.row
+    return {
+        "passport_version_id": row.passport_version_id,
+        "passport_id": row.passport_id,
+        "serial": row.serial,
+        "product": row.product,
+        "status": row.status,
+        "issued_at": row.issued_at,
+        "law_date": row.law_date.isoformat(),
+        "created_at": row.created_at,
+        "snapshot_id": row.snapshot_id,
+        "snapshot_hash": row.snapshot_hash,
+        "rule_package_version_id": row.rule_package_version_id,
+        "dsl_sha256": row.dsl_sha256,
+        "compiler_build_id": row.compiler_build_id,
+        "payload_hash": row.payload_hash,
+        "proof_root_hash": row.proof_root_hash,
+        "disclosure_root": row.disclosure_root,
+        "receipt_hash": row.receipt_hash,
+        "signing_key_id": row.signing_key_id,
+        "signature": row.signature,
+        "qr_payload": row.qr_payload,
+    }
+
+
+def _flat(fields: object, path: str) -> list[tuple[str, object]]:
+    """`{"a": {"b": 1}}` as `a.b`; quantities as number and unit, empty fields with their reason."""
+    match fields:
+        case {"value": value, "unit": unit, **rest} if not rest:
+            return [(path, f"{value} {unit}")]
+        case {"status": status, "reason": reason, **rest} if not rest:
+            return [(path, f"{status}: {reason}")]
+        case dict():
+            return [
+                line
+                for name, inner in fields.items()
+                for line in _flat(inner, f"{path}.{name}" if path else str(name))
+            ]
+        case _:
+            return [(path, fields)]
+
+
+@passport.command("compile")
+@click.argument("wanted", metavar="PASSPORT")
+@click.option("--snapshot", "snapshot", required=True, metavar="ID", help="A sealed snapshot.")
+@click.option(
+    "--rules", "rules", required=True, help="NAME for the newest published version, or NAME@VERSION."
+)
+@click.option(
+    "--law-date",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="The day whose law applies; default: the day of issue.",
+)
+@wait_options("it is compiled")
+@tenant_option
+@config_option
+def compile_(  # noqa: PLR0913 - one argument per option
+    wanted: str,
+    *,
+    snapshot: str,
+    rules: str,
+    law_date: "datetime | None",
+    wait: bool,
+    timeout: float,
+    tenant: str,
+    config_path: str | None,
+) -> None:
+    r"""Queue another version of a passport, from a sealed snapshot and published rules; print the job's id.
+
+    PASSPORT is the id of a passport, or a serial number. With --wait, the id of the version is printed.
+
+    \b
+    Example: bpc-worker passport compile SN-000417 --snapshot 019a… --rules battery_core --tenant acme
+    """
+    from bpc_worker.pipeline.jobs import wait_for_job
+    from bpc_worker.pipeline.passports import compile_version
+
+    snapshot_id = uuid_from(snapshot, "snapshot", "`bpc-worker snapshot list` shows them")
+    day = None if law_date is None else law_date.date()
+
+    async def work(owner: "Owner") -> object:
+        job_id = await compile_version(owner, wanted, snapshot_id=snapshot_id, rules=rules, law_date=day)
+        if not wait:
+            return job_id
+        state = await wait_for_job(owner, job_id, seconds=timeout, looked=patience())
+        return (state.result or {}).get("passport_version_id") if state.succeeded else not_done(state)
+
+    click.echo(as_owner(config_path, tenant, work))
+
+
+@passport.command("activate", epilog=VERSION_ID)
+@click.argument("wanted", metavar="ID")
+@tenant_option
+@config_option
+def activate(wanted: str, *, tenant: str, config_path: str | None) -> None:
+    r"""Bring a signed version into force and print its id; the one that was in force is superseded.
+
+    \b
+    Example: bpc-worker passport activate HLS-EV78-2028-000417 --tenant acme
+    """
+    from bpc_worker.pipeline.passports import activate as activated
+
+    version, former = as_owner(config_path, tenant, lambda owner: activated(owner, wanted))
+    click.echo(version)
+    tell(f"version {version} is ACTIVE")
+    if former is not None:
+        tell(f"version {former} is SUPERSEDED")
+
+
+@passport.command("revoke", epilog=VERSION_ID)
+@click.argument("wanted", metavar="ID")
+@click.option("--reason", required=True, help="Kept in the audit trail, on one line.")
+@tenant_option
+@config_option
+def revoke(wanted: str, *, reason: str, tenant: str, config_path: str | None) -> None:
+    r"""Revoke a version, for ever, and print its id.
+
+    \b
+    Example: bpc-worker passport revoke 019a… --reason "mass of the cells was wrong" --tenant acme
+    """
+    from bpc_worker.pipeline.passports import revoke as revoked
+
+    version, changed = as_owner(config_path, tenant, lambda owner: revoked(owner, wanted, reason))
+    click.echo(version)
+    tell(f"version {version} {'is REVOKED' if changed else 'was REVOKED before; that reason stays'}")

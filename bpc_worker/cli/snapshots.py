@@ -1,0 +1,170 @@
+"""The commands about snapshots: create, seal, list, show."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bpc_worker.cli._common.parts import Group
+from bpc_worker.cli._common.session import (
+    as_owner,
+    config_option,
+    counted,
+    json_option,
+    limit_option,
+    not_done,
+    patience,
+    show_fields,
+    show_json,
+    show_lines,
+    tell,
+    tell_size,
+    tenant_option,
+    uuid_from,
+    wait_options,
+)
+
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from bpc_worker.pipeline.snapshots import Snapshot
+
+_DOCUMENT = (
+    "The ID of a document is that of a version, its sha256, or the document's name: its newest version."
+)
+_HINT = "`bpc-worker snapshot list` shows them"
+
+
+@click.group(cls=Group)
+def snapshot() -> None:
+    """Snapshots: the facts of chosen documents, sealed under one hash."""
+
+
+@snapshot.command("create", epilog=_DOCUMENT)
+@click.option(
+    "--document", "documents", multiple=True, required=True, metavar="ID", help="May be given often."
+)
+@tenant_option
+@json_option("One JSON object.")
+@config_option
+def snapshot_create(
+    *, documents: tuple[str, ...], tenant: str, as_json: bool, config_path: str | None
+) -> None:
+    r"""Make a snapshot of the facts of these documents and print its id.
+
+    \b
+    Example: bpc-worker snapshot create --document bom.csv --document pcf.json --tenant acme
+    """
+    from bpc_worker.pipeline.snapshots import create_snapshot
+
+    made = as_owner(config_path, tenant, lambda owner: create_snapshot(owner, documents))
+    _show_made(made, as_json=as_json)
+    tell(f"{counted(made.facts, 'fact')}; seal it with `bpc-worker snapshot seal {made.snapshot_id} --wait`")
+
+
+def _show_made(made: "Snapshot", *, as_json: bool) -> None:
+    if as_json:
+        show_json(made)
+    else:
+        click.echo(made.snapshot_id)
+
+
+@snapshot.command("seal")
+@click.argument("id_", metavar="ID")
+@wait_options("it is sealed")
+@tenant_option
+@json_option("One JSON object.")
+@config_option
+def snapshot_seal(
+    id_: str, *, wait: bool, timeout: float, tenant: str, as_json: bool, config_path: str | None
+) -> None:
+    r"""Have a snapshot sealed, and print the id of the job that does it; with --wait, the hash.
+
+    Sealed again, it is what it was.
+
+    \b
+    Example: bpc-worker snapshot seal 0198… --tenant acme --wait
+    """
+    from bpc_worker.pipeline.jobs import wait_for_job
+    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.snapshots import SnapshotDetail, seal_snapshot, snapshot_detail
+    from bpc_worker.postgres.queue.job_states import JobState
+
+    snapshot_id = uuid_from(id_, "snapshot", _HINT)
+
+    async def seal(owner: Owner) -> tuple[str | None, JobState | None, SnapshotDetail]:
+        job_id = await seal_snapshot(owner, snapshot_id)
+        job = None
+        if job_id is not None and wait:
+            job = await wait_for_job(owner, job_id, seconds=timeout, looked=patience())
+        return None if job_id is None else str(job_id), job, await snapshot_detail(owner, snapshot_id)
+
+    job_id, job, found = as_owner(config_path, tenant, seal)
+    if as_json:
+        show_json({"job_id": job_id, "snapshot": found})
+    elif found.snapshot_hash is not None:
+        click.echo(found.snapshot_hash.hex())
+    elif job is None:
+        click.echo(job_id)
+    if job_id is None:
+        tell("it was sealed already")
+    elif job is None:
+        tell(f"job {job_id} seals it; `bpc-worker snapshot show {snapshot_id}` tells when it has")
+    elif not job.succeeded:
+        not_done(job)
+
+
+@snapshot.command("list")
+@click.option("--status", type=click.Choice(["BUILDING", "READY", "SEALED"], case_sensitive=False))
+@limit_option
+@tenant_option
+@json_option("One JSON object per snapshot.")
+@config_option
+def snapshot_list(
+    *, status: str | None, limit: int, tenant: str, as_json: bool, config_path: str | None
+) -> None:
+    r"""List the snapshots, newest first: id, status, facts, hash.
+
+    \b
+    Example: bpc-worker snapshot list --tenant acme
+    """
+    from bpc_worker.pipeline.snapshots import list_snapshots
+
+    wanted = None if status is None else status.upper()
+    found = as_owner(config_path, tenant, lambda owner: list_snapshots(owner, status=wanted, limit=limit))
+
+    def line(each: "Snapshot") -> list[object]:
+        return [each.snapshot_id, each.status, each.facts, each.snapshot_hash]
+
+    show_lines(found, line, as_json=as_json)
+    tell_size(len(found), limit, "no such snapshots; make one with `bpc-worker snapshot create`")
+
+
+@snapshot.command("show")
+@click.argument("id_", metavar="ID")
+@tenant_option
+@json_option("One JSON object.")
+@config_option
+def snapshot_show(id_: str, *, tenant: str, as_json: bool, config_path: str | None) -> None:
+    r"""Show a snapshot: its status and hash, its documents, and the passport versions made from it.
+
+    \b
+    Example: bpc-worker snapshot show 0198… --tenant acme
+    """
+    from bpc_worker.pipeline.snapshots import snapshot_detail
+
+    snapshot_id = uuid_from(id_, "snapshot", _HINT)
+    found = as_owner(config_path, tenant, lambda owner: snapshot_detail(owner, snapshot_id))
+    if as_json:
+        show_json(found)
+        return
+    plain = ("snapshot_id", "status", "snapshot_hash", "created_at", "facts")
+    fields: list[tuple[str, object]] = [(name, getattr(found, name)) for name in plain]
+    fields += [
+        (
+            "document",
+            f"{each.document_version_id} {each.kind} {each.external_ref} {counted(each.facts, 'fact')}",
+        )
+        for each in found.documents
+    ]
+    fields += [
+        ("passport version", f"{each.passport_version_id} {each.status}") for each in found.passport_versions
+    ]
+    show_fields(fields)

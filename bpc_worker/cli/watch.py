@@ -1,0 +1,143 @@
+"""The commands that watch the whole queue: stats, top, tail."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bpc_worker.cli._common.operator import as_operator, job_ids_from, json_line
+from bpc_worker.cli._common.parts import Command, printable
+from bpc_worker.cli._common.session import config_option, json_option, plain
+
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from collections.abc import Sequence
+
+    from bpc_worker.operator.session import Operator
+    from bpc_worker.operator.watch import Picture, TailEvent
+
+_ROWS = 20
+_WIDE = 240
+
+
+@click.command(cls=Command)
+@click.option(
+    "--all", "with_finished", is_flag=True, help="SUCCEEDED and CANCELLED too: reads the whole table."
+)
+@json_option("One JSON object per queue, type and status, pause, kind of dead letter and worker.")
+@config_option
+def stats(*, with_finished: bool, as_json: bool, config_path: str | None) -> None:
+    r"""Count the jobs by queue, type and status; what is due and since when, what runs, is dead or paused.
+
+    \b
+    Example: bpc-worker stats
+    """
+    from bpc_worker.operator.watch import picture
+
+    seen = as_operator(config_path, lambda op: picture(op, with_finished=with_finished))
+    if as_json:
+        _show_parts(seen)
+    else:
+        _show(seen)
+
+
+@click.command(cls=Command)
+@click.option("--once", is_flag=True, help="Show it once and end.")
+@click.option("--every", type=click.FloatRange(0.1, 3600), default=1.0, show_default=True, help="Seconds.")
+@json_option("One JSON object per look.")
+@config_option
+def top(*, once: bool, every: float, as_json: bool, config_path: str | None) -> None:
+    r"""Watch the queue live: what waits, runs, is dead or paused, and who works. ^C ends it.
+
+    \b
+    Example: bpc-worker top
+    """
+    import asyncio
+
+    from rich.console import Console
+    from rich.live import Live
+
+    from bpc_worker.cli._common.queue_tables import tables
+    from bpc_worker.operator.watch import picture
+
+    async def look(op: "Operator") -> None:
+        console = Console()
+        live = Live(console=console, auto_refresh=False, screen=True) if console.is_terminal else None
+        if once or as_json or live is None:
+            while True:
+                seen = await picture(op)
+                if as_json:
+                    click.echo(json_line(_as_object(seen)))
+                else:
+                    _show(seen)
+                if once:
+                    return
+                await asyncio.sleep(every)
+        with live:
+            while True:
+                seen = await picture(op)
+                live.update(tables(seen, rows=max(3, console.height // 2)), refresh=True)
+                await asyncio.sleep(every)
+
+    try:
+        as_operator(config_path, look)
+    except KeyboardInterrupt:
+        raise SystemExit(0) from None
+
+
+@click.command(cls=Command)
+@click.option(
+    "-n", "--lines", type=click.IntRange(0, 100_000), default=10, show_default=True, help="Earlier ones."
+)
+@click.option("--job", "job_id", metavar="ID", help="Only of this job.")
+@click.option("--no-follow", is_flag=True, help="End after the earlier ones.")
+@json_option("One JSON object per event.")
+@config_option
+def tail(*, lines: int, job_id: str | None, no_follow: bool, as_json: bool, config_path: str | None) -> None:
+    r"""Follow what happens to jobs: failures, retries, dead letters, cancels, reaps. ^C ends it.
+
+    A job that simply succeeds leaves no event.
+
+    \b
+    Example: bpc-worker tail -n 50
+    """
+    from bpc_worker.operator import watch
+
+    wanted = None if job_id is None else job_ids_from([job_id])[0]
+
+    async def follow(op: "Operator") -> None:
+        async for event in watch.tail(op, lines=lines, job_id=wanted, follow=not no_follow):
+            click.echo(json_line(event) if as_json else _line(event))
+
+    try:
+        as_operator(config_path, follow)
+    except KeyboardInterrupt:
+        raise SystemExit(0) from None
+
+
+def _line(event: "TailEvent") -> str:
+    return (
+        f"{plain(event.at)}  {event.job_id}  {event.job_type or '-'}  {event.type}  {printable(event.data)}"
+    )
+
+
+def _show(seen: "Picture") -> None:
+    from rich.console import Console
+
+    from bpc_worker.cli._common.queue_tables import tables
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDE)  # a file has no margin to break at
+    console.print(tables(seen, rows=_ROWS))
+
+
+def _as_object(seen: "Picture") -> dict[str, object]:
+    return {name: getattr(seen, name) for name in ("at", "depths", "running", "dead", "pauses", "workers")}
+
+
+def _show_parts(seen: "Picture") -> None:
+    parts: dict[str, Sequence[object]] = {
+        "jobs": seen.depths, "dead": seen.dead, "pause": seen.pauses, "worker": seen.workers,
+    }  # fmt: skip
+    for about, records in parts.items():
+        for record in records:
+            click.echo(json_line(record, about=about))

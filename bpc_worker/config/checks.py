@@ -1,0 +1,150 @@
+"""What the settings must be to one another, and the values that follow from others."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from urllib.parse import quote
+
+from bpc_worker.config.key_checks import check_keys
+from bpc_worker.config.keys import DATABASE_PARTS
+from bpc_worker.config.sources import Draft
+from bpc_worker.core.base.build_id import COMPILER_BUILD_ID
+
+PARTS = tuple(key.name for key in DATABASE_PARTS)
+
+
+def settle(draft: Draft) -> None:
+    """Fill in what follows from other values, and add every contradiction to the problems."""
+    _settle_database(draft)
+    _settle_queue(draft)
+    _check_lease(draft)
+    _check_depth(draft)
+    _check_tracing(draft)
+    check_keys(draft)
+    _check_webhooks(draft)
+    _check_build_id(draft)
+
+
+def _settle_database(draft: Draft) -> None:
+    """Make one URL of the parts, and refuse what has none where it needs one."""
+    given = [name for name in PARTS if draft.has(name)]
+    if given and draft.has("database.url"):
+        both = ", ".join(draft.whence(name) for name in given)
+        whence = draft.whence("database.url")
+        draft.problems.append(f"{whence} and {both}: give either the URL or its parts")
+    elif given:
+        _compose(draft, given)
+    elif draft.values["env"] == "prod" and not draft.has("database.url"):
+        draft.problems.append(
+            "database.url: the embedded PostgreSQL is for development, and env is prod; "
+            "set BPC_DATABASE_URL, or BPC_DB_HOST, BPC_DB_USER and BPC_DB_NAME"
+        )
+
+
+def _compose(draft: Draft, given: list[str]) -> None:
+    missing = [part for part in ("host", "user", "name") if f"database.{part}" not in given]
+    if missing:
+        whence = ", ".join(draft.whence(name) for name in given)
+        needed = ", ".join(f"database.{part} (BPC_DB_{part.upper()})" for part in missing)
+        draft.problems.append(f"{whence}: also needs {needed}")
+    else:
+        draft.values["database.url"] = _database_url(draft.values)
+        draft.sources["database.url"] = ", ".join(draft.sources[name] for name in given)
+
+
+def _database_url(values: Mapping[str, object]) -> str:
+    host, port, user, password, name, sslmode = (values[name] for name in PARTS)
+    # A colon means IPv6 here; a socket's folder goes into the host's place percent-encoded.
+    place = f"[{host}]" if ":" in str(host) else _quoted(host)
+    place += f":{port}" if port else ""
+    login = _quoted(user) + (f":{_quoted(password)}" if password else "")
+    options = f"?sslmode={sslmode}" if sslmode else ""
+    return f"postgresql://{login}@{place}/{_quoted(name)}{options}"
+
+
+def _quoted(part: object) -> str:
+    return quote(str(part), safe="")
+
+
+def _settle_queue(draft: Draft) -> None:
+    has_url = draft.has("queue.url")
+    if draft.values["queue.enabled"] is None:
+        draft.values["queue.enabled"] = has_url
+    elif draft.values["queue.enabled"] and not has_url:
+        draft.problems.append(f"{draft.whence('queue.enabled')}: needs queue.url (BPC_QUEUE_URL)")
+    if draft.values["notify.enabled"] is None:
+        draft.values["notify.enabled"] = not draft.values["queue.enabled"]
+
+
+def _check_lease(draft: Draft) -> None:
+    """Two renewals must fit into a lease, so that one may fail."""
+    lease, renew = "jobs.lease_seconds", "jobs.lease_renew_seconds"
+    if draft.failed & {lease, renew}:
+        return
+    match draft.values[lease], draft.values[renew]:
+        case (int() | float() as lasts, int() | float() as pause) if pause > lasts / 2:
+            draft.problems.append(
+                f"{draft.whence(renew)}: {pause:.15g} is more than half of "
+                f"{draft.whence(lease)}: {lasts:.15g}"
+            )
+
+
+def _check_depth(draft: Draft) -> None:
+    """A warning that comes after the refusal warns of nothing."""
+    most, warn = "jobs.max_queued", "jobs.warn_depth"
+    if draft.failed & {most, warn}:
+        return
+    match draft.values[most], draft.values[warn]:
+        case (int() as limit, int() as depth) if 0 < limit <= depth:
+            draft.problems.append(
+                f"{draft.whence(warn)}: {depth} is not below {draft.whence(most)}: {limit}; "
+                "warn before jobs are refused, or set it to 0"
+            )
+
+
+def _check_tracing(draft: Draft) -> None:
+    if draft.values["tracing.enabled"] and not draft.has("tracing.endpoint"):
+        whence = draft.whence("tracing.enabled")
+        draft.problems.append(f"{whence}: also needs tracing.endpoint (BPC_TRACING_ENDPOINT)")
+    if draft.values["tracing.enabled"] and not _can_trace():
+        whence = draft.whence("tracing.enabled")
+        draft.problems.append(f"{whence}: OpenTelemetry is missing; pip install 'bpc-worker[tracing]'")
+
+
+def _can_trace() -> bool:
+    """Whether the extra is installed."""
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:  # not even its parent
+        return False
+
+
+def _check_webhooks(draft: Draft) -> None:
+    """What is not public may be called in development and in tests."""
+    name = "webhook.allow_cidrs"
+    if draft.values["env"] == "prod" and draft.values[name]:
+        draft.problems.append(
+            f"{draft.whence(name)}: webhooks go to public addresses only, and env is prod; remove it"
+        )
+    _check_ca_file(draft)
+
+
+def _check_ca_file(draft: Draft) -> None:
+    name = "webhook.ca_file"
+    if name in draft.failed or not draft.has(name):
+        return
+    import ssl
+
+    try:
+        ssl.create_default_context(cafile=str(draft.values[name]))
+    except OSError as error:  # ssl.SSLError is one
+        why = "no certificates in PEM" if isinstance(error, ssl.SSLError) else error.strerror
+        draft.problems.append(f"{draft.whence(name)}: {draft.values[name]} cannot be used: {why}")
+
+
+def _check_build_id(draft: Draft) -> None:
+    wanted = draft.values["compiler_build_id"]
+    if "compiler_build_id" not in draft.failed and wanted != COMPILER_BUILD_ID:
+        whence = draft.whence("compiler_build_id")
+        draft.problems.append(
+            f"{whence}: {wanted} is unknown here; this release compiles as {COMPILER_BUILD_ID}"
+        )

@@ -1,0 +1,282 @@
+"""Settings that are mappings: commands, rates, schedules, and numbers per job type."""
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from bpc_worker.config.kinds import Kind, NotAllowedError, secret_bytes
+from bpc_worker.handler_api import Command
+from bpc_worker.jobs.cron import Cron, CronError
+
+T = TypeVar("T")
+
+# What RETENTION_SWEEP removes, and how long it is kept at least; the functions of the database know the same.
+FEWEST_DAYS = {"drafts": 30, "documents": 30, "deliveries": 30, "passports": 3650}
+KEPT = dict.fromkeys(FEWEST_DAYS, 0)
+_MOST_DAYS = 36500
+
+OTHERS = "*"  # in a mapping by type: every type that is not named
+_SEED = secret_bytes(32, 32)
+_JOB_TYPE = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
+_KEY_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_SEALING_KEY_SIZE = 32
+
+_Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*$")]
+_Path = Annotated[str, msgspec.Meta(pattern=r"^/[^\0]*$")]
+_Variable = Annotated[str, msgspec.Meta(pattern=r"^[^\0=]+$")]
+_Positive = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A token bucket: how fast it fills, and how much it holds."""
+
+    per_second: float
+    burst: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """One job at every tick of the cron expression, in UTC."""
+
+    cron: str
+    type: str
+    payload: Mapping[str, object] = field(default_factory=dict, repr=False)
+    tenant: str | None = None
+    queue: str | None = None
+
+
+class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
+    argv: Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]
+    timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=86400)] = 60
+    memory_mb: Annotated[int, msgspec.Meta(ge=16, le=1_048_576)] | None = None
+    cpu_seconds: Annotated[int, msgspec.Meta(ge=1, le=86400)] | None = None
+    env: dict[_Variable, _Text] = {}
+    cwd: _Path | None = None
+
+
+class _RateEntry(msgspec.Struct, forbid_unknown_fields=True):
+    per_second: _Positive
+    burst: Annotated[float, msgspec.Meta(ge=1, le=1_000_000)] | None = None
+
+
+class _ScheduleEntry(msgspec.Struct, forbid_unknown_fields=True):
+    cron: str
+    type: str
+    payload: dict[str, object] = {}
+    tenant: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    queue: Annotated[str, msgspec.Meta(min_length=1, max_length=100)] | None = None
+
+
+def _mapping(value: object, entry: Callable[[object, object], T]) -> dict[str, T]:
+    """Every entry by its name, or everything that is wrong with them."""
+    entries: object = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(entries, dict):
+        raise NotAllowedError("it is not a mapping")
+    found: dict[str, T] = {}
+    wrong: list[str] = []
+    for name, each in entries.items():
+        try:
+            found[name] = entry(name, each)
+        except (NotAllowedError, msgspec.ValidationError) as error:
+            wrong.append(f"{name}: {error}")
+    if wrong:
+        raise NotAllowedError("; ".join(wrong))
+    return found
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
+        raise NotAllowedError("the name must match ^[a-z][a-z0-9_-]{0,63}$")
+
+
+def _check_type(name: object) -> None:
+    if not isinstance(name, str) or not _JOB_TYPE.fullmatch(name):
+        raise NotAllowedError(f"a job type matches ^{_JOB_TYPE.pattern}$")
+
+
+def _command(name: object, entry: object) -> Command:
+    _check_name(name)
+    parsed = msgspec.convert(entry, _CommandEntry)
+    if not parsed.argv[0].startswith("/"):
+        raise NotAllowedError("argv[0] must be an absolute path")
+    return Command(**msgspec.structs.asdict(parsed))
+
+
+def _one_command(value: object) -> Command:
+    return _command("command", json.loads(value) if isinstance(value, str) else value)
+
+
+def _seeds(value: object) -> dict[str, object]:
+    """What is wrong is told by its number: where a key id should be, there may be a seed."""
+    entries: object = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(entries, dict):
+        raise NotAllowedError("it is not a mapping")
+    found: dict[str, object] = {}
+    for number, (name, seed) in enumerate(entries.items(), start=1):
+        if not isinstance(name, str) or not 0 < len(name) <= 200:  # noqa: PLR2004
+            raise NotAllowedError(f"key {number}: a key id has 1 to 200 characters")
+        try:
+            found[name] = _SEED.parse(seed)
+        except ValueError as error:  # whose words must not show what was given
+            detail = f" ({error})" if isinstance(error, NotAllowedError) else ""
+            raise NotAllowedError(f"key {number}: not {_SEED.allowed}{detail}") from None
+    return found
+
+
+def _rate(name: object, entry: object) -> Rate:
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():  # noqa: PLR2004
+        raise NotAllowedError("the name of a bucket has 1 to 200 printable characters")
+    plain = isinstance(entry, int | float)
+    parsed = msgspec.convert({"per_second": entry} if plain else entry, _RateEntry)
+    return Rate(per_second=parsed.per_second, burst=parsed.burst or max(1.0, parsed.per_second))
+
+
+def _check_cron(text: str) -> None:
+    try:
+        Cron.parse(text)
+    except CronError as error:
+        raise NotAllowedError(str(error)) from error
+
+
+def _schedule(name: object, entry: object) -> Schedule:
+    _check_name(name)
+    parsed = msgspec.convert(entry, _ScheduleEntry)
+    _check_cron(parsed.cron)
+    _check_type(parsed.type)
+    return Schedule(
+        cron=parsed.cron, type=parsed.type, payload=parsed.payload, tenant=parsed.tenant, queue=parsed.queue
+    )
+
+
+def _sealing_key(name: object, entry: object) -> bytes:
+    if not isinstance(name, str) or not _KEY_NAME.fullmatch(name):
+        raise NotAllowedError(f"the name of a key matches ^{_KEY_NAME.pattern}$")
+    try:
+        found = b64decode(str(entry).strip(), validate=True)
+    except ValueError:
+        raise NotAllowedError("it is not base64") from None
+    if len(found) != _SEALING_KEY_SIZE:
+        raise NotAllowedError(f"it has {len(found)} bytes")
+    return found
+
+
+def _sealing_keys(value: object) -> dict[str, bytes]:
+    """Also as NAME:BASE64,NAME:BASE64, which is easier to put into a variable.
+
+    What is wrong is told by its number: where a name should be, there may be a key.
+    """
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        value = {name.strip(): key for name, _, key in (part.partition(":") for part in value.split(","))}
+    elif isinstance(value, str):
+        value = json.loads(value)
+    if not isinstance(value, dict):
+        raise NotAllowedError("it is not a mapping")
+    found = {}
+    for number, (name, entry) in enumerate(value.items(), start=1):
+        try:
+            found[str(name)] = _sealing_key(name, entry)
+        except NotAllowedError as error:
+            raise NotAllowedError(f"key {number}: {error}") from None
+    return found
+
+
+def _days(kind: object, value: object) -> int:
+    if kind not in FEWEST_DAYS:
+        raise NotAllowedError(f"there are {', '.join(FEWEST_DAYS)}")
+    least = FEWEST_DAYS[str(kind)]
+    days = msgspec.convert(value, int)
+    if days != 0 and not least <= days <= _MOST_DAYS:
+        raise NotAllowedError(f"0, or {least} to {_MOST_DAYS}")
+    return days
+
+
+def by_type(kind: Kind, others: float) -> Kind:
+    """A number for every job type: one for all, or a mapping whose `*` is for those it does not name."""
+
+    def entry(name: object, value: object) -> object:
+        if name != OTHERS:
+            _check_type(name)
+        try:
+            return kind.parse(value)
+        except ValueError:
+            raise NotAllowedError(f"{value!r} is not {kind.allowed}") from None
+
+    def parse(value: object) -> Mapping[str, object]:
+        many = isinstance(value, dict) or (isinstance(value, str) and value.lstrip().startswith("{"))
+        return {OTHERS: others} | _mapping(value if many else {OTHERS: value}, entry)
+
+    schema = {"anyOf": [kind.schema, {"type": "object", "additionalProperties": kind.schema}]}
+    words = f"{kind.allowed}, or a mapping (JSON in the environment) of job types to it, * for the others"
+    return Kind(words, parse, schema)
+
+
+def _objects(**properties: str) -> Mapping[str, object]:
+    """A mapping of names to objects with these properties."""
+    return {"type": "object", "additionalProperties": _object(**properties)}
+
+
+def _object(**properties: str) -> Mapping[str, object]:
+    """An object with these properties and types; one with a ! is needed."""
+    shape = {name: {"type": kind.rstrip("!")} for name, kind in properties.items()}
+    needed = [name for name, kind in properties.items() if kind.endswith("!")]
+    return {"type": "object", "properties": shape, "required": needed, "additionalProperties": False}
+
+
+_COMMAND_WORDS = (
+    "{argv: [/absolute/path, …], timeout_seconds: 60, memory_mb: null, cpu_seconds: null, env: {}, cwd: null}"
+)
+_COMMAND = _object(
+    argv="array!",
+    timeout_seconds="number",
+    memory_mb="integer",
+    cpu_seconds="integer",
+    env="object",
+    cwd="string",
+)
+commands = Kind(
+    f"a mapping (JSON in the environment) of names to {_COMMAND_WORDS}",
+    lambda value: _mapping(value, _command),
+    {"type": "object", "additionalProperties": _COMMAND},
+)
+command = Kind(f"(JSON in the environment) {_COMMAND_WORDS}", _one_command, _COMMAND)
+seeds = Kind(
+    f"a mapping (JSON in the environment) of key ids to {_SEED.allowed}",
+    _seeds,
+    {"type": "object", "additionalProperties": _SEED.schema},
+)
+retention = Kind(
+    "a mapping (JSON in the environment) of "
+    + ", ".join(f"{kind} to 0 or {least} and more" for kind, least in FEWEST_DAYS.items()),
+    lambda value: KEPT | _mapping(value, _days),
+    _object(**dict.fromkeys(FEWEST_DAYS, "integer")),
+)
+rates = Kind(
+    "a mapping (JSON in the environment) of job types, or other buckets, to {per_second: 5, burst: 10}",
+    lambda value: _mapping(value, _rate),
+    {
+        "type": "object",
+        "additionalProperties": {
+            "anyOf": [
+                {"type": "number"},
+                _object(per_second="number!", burst="number"),
+            ]
+        },
+    },
+)
+schedules = Kind(
+    "a mapping (JSON in the environment) of names to "
+    '{cron: "0 3 * * *", type: JOB_TYPE, payload: {}, tenant: name, queue: default}',
+    lambda value: _mapping(value, _schedule),
+    _objects(cron="string!", type="string!", payload="object", tenant="string", queue="string"),
+)
+sealing_keys = Kind(
+    "NAME:KEY,NAME:KEY or a mapping of names to keys, each of 32 bytes in base64",
+    _sealing_keys,
+    {"type": "object", "additionalProperties": {"type": "string", "contentEncoding": "base64"}},
+)

@@ -1,0 +1,81 @@
+"""BPC-PROOF-1: how every value was derived, as a list of hashed steps."""
+
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+
+from bpc_worker.core.base.canonical_json import text_of_checked
+
+PROOF_VERSION = "BPC-PROOF-1"
+
+CONST, FACT_GET, FIELD_REF = "CONST", "FACT_GET", "FIELD_REF"
+OP, ASSERT, COMPLIANCE_EMIT = "OP", "ASSERT", "COMPLIANCE_EMIT"
+NODE_TYPES = frozenset({CONST, FACT_GET, FIELD_REF, OP, ASSERT, COMPLIANCE_EMIT})
+
+Children = tuple[int, ...]
+Step = tuple[str, bytes, Children]  # its type, its data in canonical bytes, the numbers of what it rests on
+
+
+def data_bytes(data: Mapping[str, object]) -> bytes:
+    """Canonical, as all values in a proof are canonical already: checked where they came in."""
+    return text_of_checked(data).encode()
+
+
+def node_hash(number: int, kind: str, data: bytes, children_hashes: list[str]) -> str:
+    """sha256 of canonical {"children_hashes", "data", "id", "type"}."""
+    children = ",".join([f'"{each}"' for each in children_hashes])
+    head = f'{{"children_hashes":[{children}],"data":'.encode()
+    return sha256(head + data + f',"id":{number},"type":"{kind}"}}'.encode()).hexdigest()
+
+
+def _node_bytes(number: int, kind: str, data: bytes, children: Children, hashed: str) -> bytes:
+    """Canonical {"children", "data", "hash", "id", "type"}."""
+    head = f'{{"children":[{",".join(map(str, children))}],"data":'.encode()
+    return head + data + f',"hash":"{hashed}","id":{number},"type":"{kind}"}}'.encode()
+
+
+class ProofBuilder:
+    """Collects steps; equal steps over equal children are one."""
+
+    def __init__(self) -> None:
+        self._steps: dict[Step, int] = {}  # in order of their numbers
+        self.fields: dict[str, int] = {}
+
+    def add(self, kind: str, data: bytes, children: Children = ()) -> int:
+        """The step's number. The data is canonical."""
+        return self._steps.setdefault((kind, data, children), len(self._steps))
+
+    def finish(self) -> tuple[bytes, str]:
+        """The proof's canonical bytes and its root hash. The root has every field as a child, by path."""
+        index = {path: self.fields[path] for path in sorted(self.fields)}
+        root = (OP, data_bytes({"op": "passport", "result": len(index)}), tuple(index.values()))
+        hashes: list[str] = []
+        nodes: list[bytes] = []
+        for number, (kind, data, children) in enumerate([*self._bound(), root]):
+            hashed = node_hash(number, kind, data, [hashes[child] for child in children])
+            nodes.append(_node_bytes(number, kind, data, children, hashed))
+            hashes.append(hashed)
+        body = b'{"field_index":' + data_bytes(index) + b',"nodes":[' + b",".join(nodes)
+        tail = f'],"proof_version":"{PROOF_VERSION}","root_hash":"{hashes[-1]}"}}'
+        return body + tail.encode(), hashes[-1]
+
+    def _bound(self) -> Iterator[Step]:
+        """The steps, where what no other step uses, such as a value that is withheld, rests under its field.
+
+        The root's hash covers what the root rests on: anything else in a proof could be changed unseen.
+        A field's own steps are made while it is evaluated: after the field before, and before its own.
+        """
+        used = {child for _, _, children in self._steps for child in children}
+        fields = set(self.fields.values())
+        spare: list[int] = []
+        for (kind, data, children), number in self._steps.items():
+            if number in fields:
+                yield kind, data, (*children, *spare)
+                spare.clear()
+                continue
+            if number not in used:
+                spare.append(number)
+            yield kind, data, children
+
+    @property
+    def size(self) -> int:
+        return len(self._steps)

@@ -1,0 +1,168 @@
+"""BPC-RECEIPT-1: what is signed: which snapshot, rules and build made which payload, proof and tree."""
+
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime
+from uuid import UUID, uuid5
+
+from bpc_worker.core.base.canonical_json import JsonValue, decode, encode
+from bpc_worker.core.base.forms import (
+    SIGNATURE_SIZE,
+    FormError,
+    below,
+    members,
+    parse_constant,
+    parse_date,
+    parse_hash,
+    parse_signature,
+    parse_text,
+    parse_timestamp,
+    parse_uuid,
+    raised_as,
+    read,
+    signature_text,
+    texts_of,
+    uuid_text,
+)
+from bpc_worker.core.base.hashing import sha256
+
+RECEIPT_VERSION = "BPC-RECEIPT-1"
+SIGNATURE_ALG = "ED25519"
+PASSPORT_VERSION_NAMESPACE = UUID("bab0bf6b-76b4-5211-ad98-fa54de20165b")
+MAX_RECEIPT_BYTES = 16384
+
+_SIGNATURE_MEMBER_SIZE = len(f'"signature":"{signature_text(bytes(SIGNATURE_SIZE))}",')
+
+
+class ReceiptError(FormError):
+    """Values that make no receipt, or bytes that are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """The members of a receipt before it is signed; an ill-formed one cannot be made."""
+
+    receipt_version: str = field(default=RECEIPT_VERSION, init=False)
+    issued_at: datetime
+    tenant_id: UUID
+    passport_version_id: UUID
+    passport_id: UUID
+    battery_product_id: UUID
+    snapshot_id: UUID
+    snapshot_hash: bytes
+    rule_package_version_id: UUID
+    dsl_sha256: bytes
+    tests_sha256: bytes
+    compiler_build_id: str
+    payload_hash: bytes
+    proof_root_hash: bytes
+    disclosure_root: bytes
+    signature_alg: str = field(default=SIGNATURE_ALG, init=False)
+    signing_key_id: str
+    law_date: date
+
+    def __post_init__(self) -> None:
+        with raised_as(ReceiptError):
+            encode(_members(self))
+        expected = passport_version_id(
+            tenant_id=self.tenant_id,
+            passport_id=self.passport_id,
+            snapshot_id=self.snapshot_id,
+            rule_package_version_id=self.rule_package_version_id,
+            compiler_build_id=self.compiler_build_id,
+            law_date=self.law_date,
+            issued_at=self.issued_at,
+        )
+        if self.passport_version_id != expected:
+            found = uuid_text(self.passport_version_id)
+            raise ReceiptError("/passport_version_id", f"expected {uuid_text(expected)}, found {found}")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedReceipt:
+    """A receipt and a signature of the right length; whether it is good, `signing.verify` says."""
+
+    receipt: Receipt
+    signature: bytes
+
+
+@raised_as(ReceiptError)
+def passport_version_id(
+    *,
+    tenant_id: UUID,
+    passport_id: UUID,
+    snapshot_id: UUID,
+    rule_package_version_id: UUID,
+    compiler_build_id: str,
+    law_date: date,
+    issued_at: datetime,
+) -> UUID:
+    """The same inputs are the same passport version, so that a retry makes the same bytes."""
+    named = texts_of(
+        {
+            "tenant_id": tenant_id,
+            "passport_id": passport_id,
+            "snapshot_id": snapshot_id,
+            "rule_package_version_id": rule_package_version_id,
+            "compiler_build_id": compiler_build_id,
+            "law_date": law_date,
+            "issued_at": issued_at,
+        }
+    )
+    return uuid5(PASSPORT_VERSION_NAMESPACE, encode(list(named.values())).decode())
+
+
+def receipt_bytes(receipt: Receipt, *, max_bytes: int = MAX_RECEIPT_BYTES) -> bytes:
+    """The canonical bytes without signature; refused if they would be too many once it is added."""
+    data = encode(_members(receipt))
+    _check_size(len(data) + _SIGNATURE_MEMBER_SIZE, max_bytes)
+    return data
+
+
+def receipt_hash(receipt: Receipt, *, max_bytes: int = MAX_RECEIPT_BYTES) -> bytes:
+    """What is signed, as 32 raw bytes."""
+    return sha256(receipt_bytes(receipt, max_bytes=max_bytes))
+
+
+def signed_receipt_bytes(receipt: Receipt, signature: bytes, *, max_bytes: int = MAX_RECEIPT_BYTES) -> bytes:
+    """The canonical bytes with the signature, as they are stored and handed out."""
+    with raised_as(ReceiptError):
+        data = encode(_members(receipt) | {"signature": below("signature", signature_text, signature)})
+    _check_size(len(data), max_bytes)
+    return data
+
+
+@raised_as(ReceiptError)
+def parse_signed(data: bytes, *, max_bytes: int = MAX_RECEIPT_BYTES) -> SignedReceipt:
+    """The receipt and the signature in these bytes, which have exactly the members of the format."""
+    _check_size(len(data), max_bytes)
+    found = members(decode(data), (*(each.name for each in fields(Receipt)), "signature"))
+    read(found, "receipt_version", parse_constant(RECEIPT_VERSION))
+    read(found, "signature_alg", parse_constant(SIGNATURE_ALG))
+    receipt = Receipt(
+        issued_at=read(found, "issued_at", parse_timestamp),
+        tenant_id=read(found, "tenant_id", parse_uuid),
+        passport_version_id=read(found, "passport_version_id", parse_uuid),
+        passport_id=read(found, "passport_id", parse_uuid),
+        battery_product_id=read(found, "battery_product_id", parse_uuid),
+        snapshot_id=read(found, "snapshot_id", parse_uuid),
+        snapshot_hash=read(found, "snapshot_hash", parse_hash),
+        rule_package_version_id=read(found, "rule_package_version_id", parse_uuid),
+        dsl_sha256=read(found, "dsl_sha256", parse_hash),
+        tests_sha256=read(found, "tests_sha256", parse_hash),
+        compiler_build_id=read(found, "compiler_build_id", parse_text),
+        payload_hash=read(found, "payload_hash", parse_hash),
+        proof_root_hash=read(found, "proof_root_hash", parse_hash),
+        disclosure_root=read(found, "disclosure_root", parse_hash),
+        signing_key_id=read(found, "signing_key_id", parse_text),
+        law_date=read(found, "law_date", parse_date),
+    )
+    return SignedReceipt(receipt, read(found, "signature", parse_signature))
+
+
+def _members(receipt: Receipt) -> dict[str, JsonValue]:
+    return texts_of({each.name: getattr(receipt, each.name) for each in fields(receipt)})
+
+
+def _check_size(found: int, limit: int) -> None:
+    if found > limit:
+        raise ReceiptError("", f"expected at most {limit} bytes with the signature, found {found}")

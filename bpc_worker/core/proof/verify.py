@@ -1,0 +1,116 @@
+"""Verify a BPC-PROOF-1 proof: every hash and every operation, with or without the facts.
+
+*Arithmetic*: from the proof alone. Values taken out of facts, and results over lists of facts, are attested
+by the signature. *Full*, with the facts: each value stands in the fact whose hash is named, and each
+aggregate is computed again; nothing is taken from the proof but constants.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from bpc_worker.core.base import canonical_json, derivation
+from bpc_worker.core.proof.values import StepError, expect, shown
+from bpc_worker.core.proof.verify_steps import Steps, VerifiedField
+from bpc_worker.core.rules.evaluate import Statement
+from bpc_worker.core.rules.facts import FactSet
+from bpc_worker.core.rules.source import Limits, RuleError
+
+__all__ = ["ProofError", "VerifiedField", "VerifiedProof", "verify_proof"]
+
+_DOCUMENT = ("field_index", "nodes", "proof_version", "root_hash")
+_NODE = ("children", "data", "hash", "id", "type")
+
+
+class ProofError(Exception):
+    """The proof is not what it says it is; `place` names the step or field."""
+
+    def __init__(self, place: str, message: str) -> None:
+        super().__init__(f"{place}: {message}")
+        self.place = place
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedProof:
+    root_hash: str
+    fields: Mapping[str, VerifiedField]
+    statements: tuple[Statement, ...]
+    nodes: Sequence[Mapping[str, object]]
+
+
+def verify_proof(
+    data: bytes, *, law_date: date | None, facts: FactSet | None = None, limits: Limits | None = None
+) -> VerifiedProof:
+    """What the proof proves; ProofError at the first step that does not hold."""
+    bounds = limits or Limits()
+    try:
+        return _verified(_document(data), Steps(law_date, facts, bounds), bounds)
+    except RecursionError:  # a caller near the end of the stack: nothing in a proof is that deep
+        raise ProofError("the proof", "called too deep inside another program") from None
+
+
+def _verified(document: Mapping[str, object], steps: Steps, limits: Limits) -> VerifiedProof:
+    nodes = _nodes(document["nodes"], limits)
+    hashes: list[str] = []
+    for number, node in enumerate(nodes):
+        try:
+            children = _checked(number, node, hashes)
+            steps.add(str(node["type"]), _data(node), children)
+        except (StepError, RuleError) as error:
+            raise ProofError(f"node {number}", str(error)) from error
+    try:
+        steps.check_complete()
+        index = {path: field.node for path, field in steps.fields.items()}
+        expect(document["field_index"], index, "field_index")
+        expect(document["root_hash"], hashes[-1], "root_hash")
+    except StepError as error:
+        raise ProofError("the proof", str(error)) from error
+    return VerifiedProof(hashes[-1], dict(steps.fields), tuple(steps.statements), nodes)
+
+
+def _document(data: bytes) -> Mapping[str, object]:
+    try:
+        document = canonical_json.decode(data)
+    except canonical_json.CanonicalJsonError as error:
+        raise ProofError("the proof", f"not canonical JSON: {error}") from error
+    if not isinstance(document, dict) or tuple(sorted(document)) != _DOCUMENT:
+        raise ProofError("the proof", f"expected an object with {', '.join(_DOCUMENT)}")
+    if document["proof_version"] != derivation.PROOF_VERSION:
+        raise ProofError("proof_version", f"expected {derivation.PROOF_VERSION}")
+    return document
+
+
+def _nodes(nodes: object, limits: Limits) -> list[Mapping[str, object]]:
+    if not isinstance(nodes, list) or not 0 < len(nodes) <= limits.nodes:
+        raise ProofError("nodes", f"expected a list of 1 to {limits.nodes} steps")
+    for number, node in enumerate(nodes):
+        if not isinstance(node, dict) or tuple(sorted(node)) != _NODE:
+            raise ProofError(f"node {number}", f"expected an object with {', '.join(_NODE)}")
+    return nodes
+
+
+def _checked(number: int, node: Mapping[str, object], hashes: list[str]) -> tuple[int, ...]:
+    """The children of a node whose number, children and hash are right; its hash is added to `hashes`."""
+    kind, children = node["type"], node["children"]
+    if not isinstance(kind, str) or kind not in derivation.NODE_TYPES:
+        raise StepError(f"unknown type {shown(kind)}")
+    expect(node["id"], number, "id")
+    if not isinstance(children, list):
+        raise StepError("children is no list")
+    below = tuple(child for child in children if type(child) is int and 0 <= child < number)
+    if len(below) < len(children):
+        raise StepError("children come before their parent")
+    hashed = derivation.node_hash(
+        number, kind, derivation.data_bytes(_data(node)), [hashes[child] for child in below]
+    )
+    expect(node["hash"], hashed, "hash")
+    hashes.append(hashed)
+    return below
+
+
+def _data(node: Mapping[str, object]) -> Mapping[str, object]:
+    data = node["data"]
+    if isinstance(data, dict):
+        return data
+    raise StepError("data is no object")

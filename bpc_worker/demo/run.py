@@ -1,0 +1,309 @@
+"""The main job, watched: a battery's documents become a signed passport, on a database of the demo's own."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+from rich.console import Console
+
+from bpc_worker import wiring
+from bpc_worker.config.settings import Settings
+from bpc_worker.core.base.hashing import sha256_hex
+from bpc_worker.demo.screen import Screen, Step, draw_code
+from bpc_worker.files.rules import read_rules
+from bpc_worker.jobs.errors import Permanent
+from bpc_worker.jobs.model import JobId
+from bpc_worker.pipeline import tenants as queue
+from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folder, start_build
+from bpc_worker.pipeline.keys import add_key
+from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
+from bpc_worker.pipeline.session import Owner, open_owner
+from bpc_worker.postgres.embedded.database import Embedded
+from bpc_worker.postgres.migrate import is_of_an_earlier_baseline
+from bpc_worker.registry import Registry
+
+DATABASE = "bpc_demo"
+TENANT = "demo"
+
+_LONGEST_SECONDS = 120.0
+_LOOK_SECONDS = 0.05
+_INTO_THE_TRANSACTION_SECONDS = 0.5
+_LEASE = {
+    "BPC_JOBS_LEASE_SECONDS": "6",
+    "BPC_JOBS_LEASE_RENEW_SECONDS": "3",
+    "BPC_REAPER_INTERVAL_SECONDS": "2",
+}
+_WORKER_LOGIN = "bpc_demo_worker"
+_LIST = ".demo-files"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where the demo is played."""
+
+    settings: Settings
+    registry: Registry
+    url: str
+    out: Path
+    console: Console
+
+
+def begin_anew(embedded: Embedded) -> bool:
+    """Whether the demo's own database was of an earlier baseline of the schema; then it is empty now."""
+    earlier = is_of_an_earlier_baseline(embedded.url)
+    if earlier:
+        embedded.make_anew(DATABASE)
+    return earlier
+
+
+def play(settings: Settings, registry: Registry, url: str, out: Path, *, chaos: bool = False) -> int:
+    """0 when a passport was made, verified and replayed."""
+    stage = Stage(settings=settings, registry=registry, url=url, out=out, console=Console(soft_wrap=True))
+    try:
+        return asyncio.run(_play(stage, chaos=chaos))
+    except Permanent as error:
+        stage.console.print(f"[red]the demo cannot go on:[/] {error.message}", highlight=False)
+        return 1
+
+
+async def _play(stage: Stage, *, chaos: bool) -> int:
+    await queue.add_tenant(stage.settings, stage.url, TENANT)
+    async with open_owner(stage.settings, stage.registry, stage.url, TENANT) as owner:
+        with _workers(stage, 2 if chaos else 1) as workers:
+            await _publish_rules(stage, owner)
+            state = await _build(stage, owner, workers if chaos else ())
+    if state.state != "DONE" or state.passport_version_id is None:
+        return _stopped(stage, state)
+    return _prove(stage, state.passport_version_id)
+
+
+async def _publish_rules(stage: Stage, owner: Owner) -> None:
+    """A key that signs, and rules whose own tests pass."""
+    signer = wiring.keyring(stage.settings).signer
+    await add_key(owner, signer.key_id, signer.public_key)
+    rules = await add_rules(owner, "battery_core", read_rules("battery_core"))
+    if rules.status == "DRAFT":
+        stage.console.print("[bold]Rules[/]  battery_core: a worker runs the module's own tests …")
+        result = await _ended(stage, await run_rule_tests(owner, "battery_core"))
+        stage.console.print(f"[bold]Rules[/]  all pass: {result}")
+    await publish_rules(owner, "battery_core")
+    stage.console.print(f"[bold]Rules[/]  battery_core version {rules.version} is published", highlight=False)
+
+
+async def _ended(stage: Stage, job_id: JobId) -> str:
+    with _connection(stage.url) as connection:
+        ends_at = time.monotonic() + _LONGEST_SECONDS
+        while time.monotonic() < ends_at:
+            [row] = connection.execute(
+                "SELECT status, result::text AS result, fail_reason FROM jobs WHERE job_id = %s", [job_id]
+            ).fetchall()
+            if row["status"] == "SUCCEEDED":
+                return str(row["result"])
+            if row["status"] not in {"QUEUED", "RUNNING"}:
+                raise Permanent(str(row["status"]), str(row["fail_reason"]))
+            await asyncio.sleep(_LOOK_SECONDS)
+    raise Permanent("TIMEOUT", f"no worker ran the tests within {_LONGEST_SECONDS:g} s")
+
+
+async def _build(stage: Stage, owner: Owner, victims: Sequence["Worker"]) -> BuildState:
+    with as_file(files("bpc_worker.demo") / "examples" / "ev") as folder:
+        read = read_folder(folder, document_bytes=stage.settings.limits.document_bytes)
+    names = ", ".join(document.entry.file for document in read.documents)
+    stage.console.print(f"[bold]Build[/]  {read.recipe.product.name}: {names}", highlight=False)
+    with _connection(stage.url) as connection, ExitStack() as cleanup:
+        screen = cleanup.enter_context(Screen(stage.console))
+        trap = Trap(stage.url, victims, screen) if victims else None
+        build = await start_build(owner, read, again=True)
+        ends_at = time.monotonic() + _LONGEST_SECONDS
+        while True:
+            state = await build_state(owner, build.build_id)
+            steps = _steps(connection, build.build_id)
+            screen.show(steps)
+            if state.state in {"DONE", "STOPPED"} or time.monotonic() > ends_at:
+                return state
+            if trap is not None:
+                trap.look(steps)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _steps(connection: psycopg.Connection[dict[str, object]], build_id: UUID) -> list[Step]:
+    rows = connection.execute(
+        "SELECT job_id, type, coalesce(payload ->> 'external_ref', d.external_ref, '') AS about, j.status,"
+        " attempts, lease_owner, extract(epoch FROM finished_at - started_at)::float AS seconds"
+        " FROM jobs AS j"
+        " LEFT JOIN document_versions AS v"
+        " ON v.document_version_id = (j.payload ->> 'document_version_id')::uuid"
+        " LEFT JOIN documents AS d USING (document_id)"
+        " WHERE correlation_id = %s ORDER BY j.created_at, job_id",
+        [str(build_id)],
+    ).fetchall()
+    return [Step(**row) for row in rows]  # type: ignore[arg-type]
+
+
+class Trap:
+    """Kills the worker that compiles, in the middle: the key that its transaction needs is held meanwhile."""
+
+    def __init__(self, url: str, victims: Sequence["Worker"], screen: Screen) -> None:
+        self._victims = {victim.name: victim for victim in victims}
+        self._screen = screen
+        self._holder = psycopg.connect(url, row_factory=dict_row)
+        self._holder.execute("SELECT FROM signing_keys FOR UPDATE")
+
+    def look(self, steps: Sequence[Step]) -> None:
+        caught = [step for step in steps if step.type == "COMPILE_PASSPORT" and step.status == "RUNNING"]
+        if not caught or self._holder.closed:
+            return
+        time.sleep(_INTO_THE_TRANSACTION_SECONDS)
+        victim = self._victims[str(caught[0].lease_owner)]
+        victim.process.kill()
+        victim.process.wait()
+        self._holder.close()
+        self._screen.say(
+            f"kill -9 {victim.process.pid}: {victim.name} dies in the middle of COMPILE_PASSPORT;"
+        )
+        self._screen.say("its lease ends within 6 s, then the other worker takes the job over")
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    name: str
+    process: subprocess.Popen[bytes]
+
+
+@contextmanager
+def _workers(stage: Stage, count: int) -> Iterator[list[Worker]]:
+    """Real workers, with a login that may do no more than a worker needs; stopped at the end."""
+    names = [f"worker-{number}" for number in range(1, count + 1)]
+    environment = _environment(_as_worker(stage.url)) | (_LEASE if count > 1 else {})
+    workers = [
+        Worker(
+            name,
+            subprocess.Popen(
+                [sys.executable, "-m", "bpc_worker", "run"], env=environment | {"BPC_WORKER_ID": name}
+            ),
+        )
+        for name in names
+    ]
+    stage.console.print(f"[bold]Worker[/] {', '.join(names)} started (bpc-worker run)", highlight=False)
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            worker.process.send_signal(signal.SIGTERM)
+        for worker in workers:
+            worker.process.wait(timeout=40)
+
+
+def _as_worker(url: str) -> str:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "DO $$ BEGIN CREATE ROLE bpc_demo_worker LOGIN IN ROLE bpc_worker;"
+            " EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+        )
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{_WORKER_LOGIN}@{parts.netloc.rpartition('@')[2]}"))
+
+
+def _environment(url: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BPC_")}
+    return kept | {"BPC_DATABASE_URL": url, "BPC_HTTP_PORT": "0", "BPC_LOG_LEVEL": "error"}
+
+
+@contextmanager
+def _connection(url: str) -> Iterator[psycopg.Connection[dict[str, object]]]:
+    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
+
+
+def _stopped(stage: Stage, state: BuildState) -> int:
+    stage.console.print(f"[red]the build did not end as it should[/]: it is {state.state}")
+    for error in state.errors or []:
+        stage.console.print(f"  {error}", highlight=False, markup=False)
+    return 1
+
+
+def _prove(stage: Stage, version_id: UUID) -> int:
+    """With the commands that anybody else would use."""
+    stage.out.mkdir(parents=True, exist_ok=True)
+    bundle, keys, picture = (
+        stage.out / name for name in (f"passport-{version_id}.zip", "keys.json", "qr.png")
+    )
+    with _connection(stage.url) as connection:
+        [row] = connection.execute(
+            "SELECT qr_payload, qr_png FROM passport_versions WHERE passport_version_id = %s", [version_id]
+        ).fetchall()
+    picture.write_bytes(bytes(memoryview(row["qr_png"])))  # type: ignore[arg-type]
+    draw_code(stage.console, str(row["qr_payload"]))
+    steps = (
+        ("passport", "export", str(version_id), "--tenant", TENANT, "--out", str(bundle)),
+        ("keys", "export", "--tenant", TENANT, "--out", str(keys)),
+        ("passport", "verify", str(bundle)),
+        ("passport", "replay", str(version_id), "--tenant", TENANT),
+        ("audit", "verify", "--tenant", TENANT),
+    )
+    failed = [step for step in steps if _run(stage, step) != 0]
+    list_files(stage.out, [picture, *(Path(step[-1]) for step in steps[:2] if step not in failed)])
+    if failed:
+        stage.console.print(f"[red]{len(failed)} of these commands failed[/]")
+        return 1
+    _next(stage, bundle, keys)
+    return 0
+
+
+def list_files(out: Path, written: Sequence[Path]) -> None:
+    """Kept in the folder itself, in the form of sha256sum: what the demo wrote there, and how it was."""
+    listed = _listed(out) | {file.name: sha256_hex(file.read_bytes()) for file in written}
+    lines = "".join(f"{digest}  {name}\n" for name, digest in listed.items())
+    (out / _LIST).write_text(lines, encoding="utf-8")
+
+
+def remove_files(out: Path) -> int:
+    """What the demo wrote there and nobody has changed since, and nothing else."""
+    there = {out / name: digest for name, digest in _listed(out).items() if (out / name).is_file()}
+    written = [file for file, digest in there.items() if sha256_hex(file.read_bytes()) == digest]
+    for file in written:
+        file.unlink()
+    (out / _LIST).unlink(missing_ok=True)
+    if out.is_dir() and not any(out.iterdir()):
+        out.rmdir()
+    return len(written)
+
+
+def _listed(out: Path) -> dict[str, str]:
+    if not (out / _LIST).is_file():
+        return {}
+    found = [line.partition("  ") for line in (out / _LIST).read_text(encoding="utf-8").splitlines()]
+    return {name: digest for digest, _, name in found if name and Path(name).name == name}
+
+
+def _run(stage: Stage, arguments: tuple[str, ...]) -> int:
+    stage.console.print(f"[bold]$ bpc-worker {' '.join(arguments)}[/]", highlight=False)
+    ended = subprocess.run(  # noqa: S603 - our own commands
+        [sys.executable, "-m", "bpc_worker", *arguments], env=_environment(stage.url), check=False
+    )
+    return ended.returncode
+
+
+def _next(stage: Stage, bundle: Path, keys: Path) -> None:
+    stage.console.print(
+        f"\nThe passport is in {stage.out}/: {bundle.name} (its README.txt: how to check it with openssl),\n"
+        "qr.png for the battery, keys.json with the public key. Next:\n"
+        f"  bpc-worker passport explain {bundle} carbon_footprint.per_kwh --keys {keys}\n"
+        f"  bpc-worker passport list --tenant {TENANT}     (with BPC_DATABASE_URL={stage.url})\n"
+        "  bpc-worker demo --chaos        a worker is killed in the middle, another takes over\n"
+        "  bpc-worker demo --clean        remove the demo's database and its files",
+        highlight=False,
+        markup=False,
+    )

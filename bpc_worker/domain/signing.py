@@ -1,0 +1,15 @@
+"""Sign a receipt's hash, by whoever has the key, and believe no signature before it is verified."""
+
+from bpc_worker.core.base import signing
+from bpc_worker.handler_api import Signer
+
+
+async def sign_receipt_hash(
+    signer: Signer, registry: signing.KeyRegistry, receipt_hash: bytes, *, key_id: str
+) -> bytes:
+    """The signature under `key_id`, the key that the receipt names; verified once before it is used."""
+    signing.check_may_sign(signer, registry, key_id=key_id)
+    signing.check_receipt_hash(receipt_hash)
+    signature = await signer.sign(receipt_hash)
+    signing.verify(registry, key_id, receipt_hash, signature)
+    return signature

@@ -1,0 +1,106 @@
+"""Slots for jobs, of which those that wait for something else get no more than they can use."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from bpc_worker.jobs.store import Caps
+
+_IO_BOUND_TO_OTHERS = 4  # a request under way is a socket and a little memory
+_LEAST_IO_BOUND = 32
+_AT_A_TIME = 5  # claims that fill all io-bound slots: one for each that is free costs more than the job
+
+
+class _Share:
+    """The slots of some types, and how many of them are worth having at the moment."""
+
+    def __init__(self, types: Collection[str], most: Callable[[], int], *, part: int) -> None:
+        self.types = frozenset(types)
+        self._most = most
+        self._part = part
+        self.taken = 0
+        self.was_capped = False  # the last claim might have brought more
+
+    @property
+    def room(self) -> int:
+        """Several are claimed at a time: none before one `part` of them, of so many, is free."""
+        most = self._most()
+        room = max(0, most - self.taken)
+        return room if room >= max(1, most // self._part) else 0
+
+
+class Slots:
+    """A job that waits for a child has no use for its slot: some are kept for those that do not. A job that
+    waits for a server of others takes none of them: such jobs have slots of their own, and many, because
+    servers of others may take their time.
+
+    `max_useful_jobs` is how many jobs the children can be kept busy with, as far as is known at the moment.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        *,
+        in_children: Collection[str],
+        max_useful_jobs: Callable[[], int],
+        io_bound: Collection[str] = (),
+    ) -> None:
+        self.count = count
+        self.taken = 0
+        promised = max(_LEAST_IO_BOUND, _IO_BOUND_TO_OTHERS * count)
+        most_io_bound = promised + promised // _AT_A_TIME  # so that this many can hang before others wait
+        children = _Share(in_children, lambda: min(max_useful_jobs(), count - count // 4), part=2)
+        io_bound = frozenset(io_bound) - children.types
+        self._io_bound = _Share(io_bound, lambda: most_io_bound, part=_AT_A_TIME + 1)
+        self._shares = [share for share in (children, self._io_bound) if share.types]
+        self._of_type = {job_type: share for share in self._shares for job_type in share.types}
+
+    @property
+    def free(self) -> int:
+        return self.count - self.in_use
+
+    @property
+    def oversubscribed(self) -> int:
+        """How many have been taken that there are not."""
+        return max(0, self.in_use - self.count)
+
+    @property
+    def in_use(self) -> int:
+        """How many of the taken ones are of the count."""
+        return self.taken - self._io_bound.taken
+
+    @property
+    def io_bound(self) -> int:
+        """How many of the taken ones are beside the count."""
+        return self._io_bound.taken
+
+    def is_io_bound(self, job_type: str) -> bool:
+        return job_type in self._io_bound.types
+
+    @property
+    def caps(self) -> Caps:
+        """For a claim: how many jobs more of these types are worth having."""
+        return {share.types: share.room for share in self._shares}
+
+    def record_claim(self, caps: Caps, claimed: Sequence[str]) -> bool:
+        """Note which caps kept a claim from more than these; whether one of them has room again."""
+        for types, cap in caps.items():
+            share = self._of_type[next(iter(types))]
+            share.was_capped = sum(job_type in types for job_type in claimed) >= cap
+        return any(share.was_capped and share.room > 0 for share in self._shares)
+
+    def take(self, job_type: str) -> None:
+        self.taken += 1
+        share = self._of_type.get(job_type)
+        if share is not None:
+            share.taken += 1
+
+    def leave(self, job_type: str) -> bool:
+        """Whether a claim can now bring what the last one could not.
+
+        Told at every job that leaves until there is a claim: room comes by itself, too, as calls get shorter.
+        """
+        self.taken -= 1
+        share = self._of_type.get(job_type)
+        if share is None:
+            return False
+        share.taken -= 1
+        return share.was_capped and share.room > 0

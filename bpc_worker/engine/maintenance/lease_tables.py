@@ -1,0 +1,47 @@
+"""A chore of the reaper's: the same for further tables that have the lease columns."""
+
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from bpc_worker.jobs.errors import Permanent
+from bpc_worker.jobs.store import Left
+from bpc_worker.observability import log
+
+_log = log.get("reaper")
+_PASS_SECONDS = 0.2
+_ACTIONS = {"QUEUED": "requeued", "DEAD_LETTER": "dead_lettered"}
+
+
+class Table(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def reap(self) -> list[Left]: ...
+
+
+class TableMetrics(Protocol):
+    def table_reaped(self, table: str, *, action: str) -> None: ...
+
+
+class TableReaper:
+    def __init__(self, tables: Sequence[Table], metrics: TableMetrics) -> None:
+        self._tables = tables
+        self._metrics = metrics
+
+    async def sweep(self) -> None:
+        """One table that cannot be reaped does not keep the others from it."""
+        for table in self._tables:
+            try:
+                await self._pages(table)
+            except Permanent as error:
+                _log.warning("table_not_reaped", key=table.name, error_message=error.message)
+
+    async def _pages(self, table: Table) -> None:
+        ends_at = time.monotonic() + _PASS_SECONDS
+        while page := await table.reap():
+            for row in page:
+                self._metrics.table_reaped(table.name, action=_ACTIONS.get(row.status, "other"))
+            _log.warning("leases_reaped", key=table.name, count=len(page))
+            if time.monotonic() >= ends_at:
+                break

@@ -1,0 +1,116 @@
+"""Bring back what dead workers left: every worker does, and any number may."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from bpc_worker.engine.health import Health
+from bpc_worker.jobs.errors import JobError, Retryable, SchemaMismatch, Unavailable
+from bpc_worker.jobs.model import Status
+from bpc_worker.jobs.store import JobStore, Reaped
+from bpc_worker.observability import log
+
+_log = log.get("reaper")
+_PASS_SECONDS = 0.2
+_PAGE_PAUSE = 0.05
+_ACTIONS = {
+    Status.QUEUED: "requeued",
+    Status.DEAD_LETTER: "dead_lettered",
+    Status.CANCELLED: "cancelled",
+}
+
+
+Chore = Callable[[], Awaitable[None]]  # what is done after a pass
+
+
+class ReaperMetrics(Protocol):
+    def reaped(self, queue: str, job_type: str, *, action: str) -> None: ...
+
+    def scanned(self, seconds: float) -> None: ...
+
+
+class Reaper:
+    def __init__(
+        self,
+        store: JobStore,
+        health: Health,
+        metrics: ReaperMetrics,
+        *,
+        interval_seconds: float,
+        spread: Callable[[float, float], float],
+        chores: Sequence[Chore] = (),
+    ) -> None:
+        self._store = store
+        self._health = health
+        self._metrics = metrics
+        self._interval = interval_seconds
+        self._spread = spread
+        self._chores = chores
+
+    async def run(self) -> None:
+        while True:
+            if self._health.reaping_is_fair:
+                await self._try_pass()
+            await asyncio.sleep(self._spread(self._interval, 0.25))
+
+    async def _try_pass(self) -> None:
+        started = time.monotonic()
+        try:
+            await self.sweep()
+        except JobError as error:
+            self._health.note_database(error)
+            _log.warning("reaper_failed", error_code=error.code, error_message=error.message)
+        else:
+            self._metrics.scanned(time.monotonic() - started)
+            await self._do_chores()
+
+    async def _do_chores(self) -> None:
+        for chore in self._chores:
+            try:
+                await chore()
+            except JobError as error:  # the others are done all the same, and so are jobs
+                if not isinstance(error, SchemaMismatch):
+                    self._health.note_database(error)
+                _log.warning("chore_failed", error_code=error.code, error_message=error.message)
+
+    async def sweep(self) -> int:
+        """One pass: pages until nothing is left or the time is up; how many jobs were moved."""
+        moved = 0
+        ends_at = time.monotonic() + _PASS_SECONDS
+        while page := await self._page():
+            moved += len(page)
+            for job in page:
+                self._report(job)
+            if time.monotonic() >= ends_at:
+                break
+            await asyncio.sleep(self._spread(_PAGE_PAUSE, 0.5))
+        return moved
+
+    async def _page(self) -> list[Reaped]:
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception(_transient),
+            wait=wait_random_exponential(multiplier=0.1, max=1.0),
+            stop=stop_after_attempt(3),
+            reraise=True,
+        ):
+            with attempt:
+                page = await self._store.reap()
+                self._health.note_database(None)
+                return page
+        raise AssertionError("unreachable: tenacity returns or raises")
+
+    def _report(self, job: Reaped) -> None:
+        action = _ACTIONS.get(job.status, "other")
+        self._metrics.reaped(job.queue, job.type, action=action)
+        _log.warning(
+            "lease_reaped", job_id=str(job.job_id), job_type=job.type, queue=job.queue,
+            attempt=job.attempt, status=job.status.value, worker_id=job.lease_owner,
+        )  # fmt: skip
+
+
+def _transient(error: BaseException) -> bool:
+    """An outage is not waited for here: after one, the holders come first."""
+    return isinstance(error, Retryable) and not isinstance(error, Unavailable)

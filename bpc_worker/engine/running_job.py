@@ -1,0 +1,272 @@
+"""One claimed job, from its start to the row that says how it ended: started, ended, settled, finished."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol
+
+import msgspec
+
+from bpc_worker.engine.attempt import attempt
+from bpc_worker.engine.claiming.ahead import Claimed
+from bpc_worker.engine.clock import Clock
+from bpc_worker.engine.context import Equipment, HandlerContext
+from bpc_worker.engine.handler_thread import HandlerThread, LazyEvent
+from bpc_worker.engine.lease import LeaseKeeper, StopReason
+from bpc_worker.engine.settler import Settler
+from bpc_worker.handler_api import HandlerSpec
+from bpc_worker.jobs.errors import Code
+from bpc_worker.jobs.model import (
+    Cancelled,
+    Claim,
+    Done,
+    ErrorInfo,
+    Failed,
+    InfrastructureAway,
+    Lost,
+    NewJob,
+    Outcome,
+    Released,
+    Retry,
+    Settleable,
+    Snoozed,
+    Status,
+)
+from bpc_worker.observability import log
+from bpc_worker.observability.tracing import NO_TRACER, JobSpan, Tracer
+
+_log = log.get("job")
+
+_PATIENCE_AFTER_CANCEL = 5.0
+
+
+class JobMetrics(Protocol):
+    def acquired(self, queue: str, job_type: str, *, waited: float) -> None: ...
+
+    def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None: ...
+
+    def failed(self, queue: str, job_type: str, *, reason: str) -> None: ...
+
+    def retried(self, queue: str, job_type: str) -> None: ...
+
+    def lease_lost(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobParts:
+    """What all jobs of this process are run with."""
+
+    keeper: LeaseKeeper
+    settler: Settler
+    handlers: HandlerThread
+    equipment: Equipment
+    metrics: JobMetrics
+    clock: Clock
+    default_timeout: float
+    on_stuck: Callable[[], None]  # a handler ignores its cancellation: the process has to end
+    tracer: Tracer = NO_TRACER
+    stopping: set[asyncio.Task[None]] = field(default_factory=set)
+
+
+class Follower(Protocol):
+    """Whoever has started a job."""
+
+    def handler_ended(self, job: "RunningJob") -> None:
+        """Its slot is free."""
+
+    def finished(self, job: "RunningJob") -> None:
+        """Its end is durable, or it is somebody else's."""
+
+
+class RunningJob:
+    """Lives in the control loop; the handler runs elsewhere. A job that goes well is a few calls, no task."""
+
+    def __init__(
+        self, spec: HandlerSpec[msgspec.Struct], claimed: Claimed, parts: JobParts, follower: Follower
+    ) -> None:
+        claim = claimed.claim
+        waited = (claim.started_at - claim.scheduled_at).total_seconds()
+        parts.metrics.acquired(claim.queue, claim.type, waited=waited)
+        self._span = parts.tracer.job(claim)
+        if self._span.traceparent is not None:  # what follows from the job, follows from this attempt
+            claim = replace(claim, traceparent=self._span.traceparent)
+        self._parts = parts
+        self._follower = follower
+        self._started_at = parts.clock()
+        self._timeout = spec.timeout_seconds or parts.default_timeout
+        self._lease = parts.keeper.hold(claim, sent_at=claimed.sent_at, on_stop=self._cancel_handler)
+        self._context = HandlerContext(self._lease, parts.equipment, spec.child_tasks, self._span)
+        work = _attempt(spec, claim, self._context, self._span)
+        self._handler = parts.handlers.prepare(work, self._handler_ended)
+        self.claim = claim
+        self.done = LazyEvent()
+        self.is_stuck = False
+
+    @property
+    def in_time(self) -> bool:
+        return self._parts.clock() - self._started_at <= self._timeout
+
+    @property
+    def has_ended(self) -> bool:
+        """Its handler has; perhaps its end is not durable yet."""
+        return self._handler.ended.is_set
+
+    @property
+    def blocks_the_loop(self) -> bool:
+        return self._handler.blocks_the_loop
+
+    @property
+    def follow_ups(self) -> tuple[NewJob, ...]:
+        return self._context.follow_ups
+
+    @property
+    def traceparent(self) -> str | None:
+        return self._span.traceparent
+
+    def stop(self, reason: StopReason) -> None:
+        """Refused while a settle is on its way: that one decides."""
+        self._lease.stop(reason)
+
+    def give_back_unless_started(self) -> bool:
+        """Where the handlers' loop is blocked, others may have one that is not."""
+        if not self._handler.withdraw():
+            return False
+        self._lease.stop(StopReason.SHUTDOWN)
+        self._handler_ended()
+        return True
+
+    async def give_back(self) -> None:
+        """Without waiting for its handler, which cannot be reached any more."""
+        self._lease.stop(StopReason.SHUTDOWN)
+        await self._parts.settler.settle(self.claim, Released())
+
+    def _cancel_handler(self) -> None:
+        if not self.has_ended:
+            task = asyncio.create_task(self._cancelled())
+            self._parts.stopping.add(task)
+            task.add_done_callback(self._parts.stopping.discard)
+
+    async def _cancelled(self) -> None:
+        self._handler.cancel()
+        await asyncio.wait({self._handler.ended.future}, timeout=_PATIENCE_AFTER_CANCEL)
+        if self.has_ended:
+            return
+        self.is_stuck = True
+        _log.error(
+            "handler_ignores_cancellation",
+            job_id=str(self.claim.job_id), job_type=self.claim.type, reason=str(self._lease.stopped),
+        )  # fmt: skip
+        self._parts.on_stuck()
+
+    def _handler_ended(self) -> None:
+        """Have its end written, unless it was in the handler's own transaction."""
+        self._follower.handler_ended(self)
+        if self.is_stuck:
+            return  # the process is leaving, and its lease is the reaper's
+        try:
+            outcome = self._outcome()
+            if self._context.settled is not None or isinstance(outcome, Lost):
+                self._settled(outcome, self._context.settled)
+            else:
+                self._lease.begin_settle()
+                self._parts.settler.add(self.claim, outcome, partial(self._settled, outcome))
+        except Exception as error:  # noqa: BLE001 - a bug of ours
+            # The job is not lost: its lease ends, and the reaper brings it back.
+            _log.error("engine_bug", exc_info=error, job_id=str(self.claim.job_id))
+            self._finish()
+
+    def _settled(self, outcome: Outcome, status: Status | None) -> None:
+        try:
+            self._report(outcome, status)
+        except Exception as error:  # noqa: BLE001 - a bug of ours: what is durable is durable, others wait behind it
+            _log.error("engine_bug", exc_info=error, job_id=str(self.claim.job_id))
+        self._finish()
+
+    def _finish(self) -> None:
+        self._parts.keeper.drop(self._lease)
+        if not self.done.is_set:
+            self.done.set()
+            self._follower.finished(self)
+
+    def _outcome(self) -> Outcome:
+        returned, stopped = self._handler.result(), self._lease.stopped
+        if isinstance(returned, Done | Failed) and stopped is not StopReason.LOST:
+            return returned  # it came to an end of its own, stopped or not
+        if returned is None or isinstance(returned, Lost) or stopped is not None:
+            return _because(stopped, self._timeout, cancelled=returned is None)
+        return returned
+
+    def _report(self, outcome: Outcome, status: Status | None) -> None:
+        claim, metrics = self.claim, self._parts.metrics
+        seconds = self._parts.clock() - self._started_at
+        error = _error_of(outcome)
+        self._span.end(type(outcome).__name__, None if error is None else error.code)
+        if status is None:
+            metrics.lease_lost()
+        else:
+            metrics.settled(claim.queue, claim.type, status=status.value, seconds=seconds)
+            if error is not None:
+                metrics.failed(claim.queue, claim.type, reason=error.code)
+            if isinstance(outcome, Retry) and status is Status.QUEUED:
+                metrics.retried(claim.queue, claim.type)
+        if status is not Status.SUCCEEDED or log.is_verbose():
+            self._log_end(outcome, error, status, seconds)
+
+    def _log_end(
+        self, outcome: Outcome, error: ErrorInfo | None, status: Status | None, seconds: float
+    ) -> None:
+        fields = _log_fields(self.claim, self._span) | {
+            "outcome": type(outcome).__name__,
+            "status": status.value if status is not None else "LOST",
+            "duration_ms": round(seconds * 1000, 1),
+        }
+        if error is not None:
+            fields |= {"error_code": error.code, "error_message": error.message}
+        say = _log.debug if status is Status.SUCCEEDED else _log.warning
+        say("attempt_ended" if status is not None else "lease_lost", **fields)
+
+
+def _log_fields(claim: Claim, span: JobSpan) -> dict[str, object]:
+    return {
+        "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue, "attempt": claim.attempts,
+        "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id, **span.log_fields,
+    }  # fmt: skip
+
+
+async def _attempt(
+    spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext, span: JobSpan
+) -> Outcome:
+    log.of_job(partial(_log_fields, claim, span))
+    return await attempt(spec, claim, context)
+
+
+def _because(reason: StopReason | None, timeout: float, *, cancelled: bool) -> Settleable | Lost:
+    """What the end of a handler means that was stopped, by who stopped it.
+
+    One that gave up by itself, because it could not prove its lease, may still hold it: the settle tells.
+    """
+    match reason:
+        case StopReason.TIMEOUT:
+            text = f"the handler did not end within {timeout:g} s"
+            return Retry(ErrorInfo(Code.HANDLER_TIMEOUT, text, True))
+        case StopReason.SHUTDOWN:
+            return Released()
+        case StopReason.CANCEL:
+            return Cancelled()
+        case None if cancelled:
+            text = "the handler cancelled itself"
+            return Retry(ErrorInfo(Code.INTERNAL_ERROR, text, True))
+        case StopReason.UNPROVEN | None:
+            text = "the lease could not be renewed in time"
+            return InfrastructureAway(ErrorInfo(Code.DB_UNAVAILABLE, text, True))
+        case StopReason.LOST:
+            return Lost()
+
+
+def _error_of(outcome: Outcome) -> ErrorInfo | None:
+    match outcome:
+        case Retry(error) | Failed(error) | InfrastructureAway(error) | Snoozed(error, _):
+            return error
+        case _:
+            return None

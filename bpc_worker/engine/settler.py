@@ -1,0 +1,194 @@
+"""Write how attempts ended, many at once, and do not give up before the rows say so."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+
+from bpc_worker.jobs.errors import Code, JobError, Retryable, RunAgain, Unavailable
+from bpc_worker.jobs.model import Claim, ErrorInfo, Failed, LeaseToken, Settleable, Status
+from bpc_worker.jobs.settlement import Settlement
+from bpc_worker.jobs.store import JobStore
+from bpc_worker.observability import log
+
+_log = log.get("settler")
+
+_MOST_REFUSALS = 5
+_LARGEST_GROUP = 200
+_MAX_WITH_A_CLAIM = 100  # more make the claim wait for longer than they save
+_STEPS_OF_A_CLAIM = 3  # of the event loop, from the bell to the socket
+
+Told = Callable[[Status | None], None]
+
+
+class End(NamedTuple):
+    claim: Claim
+    settlement: Settlement
+    tell: Told
+    can_ride: bool = True
+
+
+def _can_ride_with_claim(end: End) -> bool:
+    return end.can_ride and end.settlement.status is Status.SUCCEEDED
+
+
+def _never_while_it_is_away(state: RetryCallState) -> bool:
+    """The outcome is known, so an outage or a locked row is waited for; other refusals only a few times."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    return not isinstance(error, Unavailable | RunAgain) and state.attempt_number >= _MOST_REFUSALS
+
+
+def _give_up(ends: Sequence[End], error: Exception) -> None:
+    """Nobody knows what was written. Whoever is told lets go of his job, and the reaper brings it back."""
+    _log.error("engine_bug", exc_info=error, count=len(ends))
+    for end in ends:
+        end.tell(None)
+
+
+class Settler:
+    """What ends while a group is being written makes up the next one: no timer, and no job waits alone."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        settlement: Callable[[Claim, Settleable], Settlement],
+        *,
+        on_database: Callable[[JobError | None], None],
+    ) -> None:
+        self._store = store
+        self._settlement = settlement
+        self._on_database = on_database
+        self._waiting: list[End] = []
+        self._no_claim = asyncio.Event()  # is on its way
+        self._no_claim.set()
+        self._flushing: asyncio.Task[None] | None = None
+        self._singles: set[asyncio.Task[None]] = set()
+
+    def add(self, claim: Claim, outcome: Settleable, tell: Told) -> None:
+        """`tell` is called once it is durable: with the status, or None when the lease was lost."""
+        self._waiting.append(End(claim, self._settlement(claim, outcome), tell))
+        self._see_to_it()
+
+    def _see_to_it(self) -> None:
+        if self._flushing is None and self._waiting:
+            self._flushing = asyncio.create_task(self._flush())
+
+    @contextmanager
+    def ends_for_next_claim(self) -> Iterator[list[End]]:
+        """Around a claim, with the ends that it can write: one statement costs less than two."""
+        riding: list[End] = []
+        if len(self._waiting) <= _MAX_WITH_A_CLAIM:
+            waiting, self._waiting = self._waiting, []
+            for end in waiting:
+                (riding if _can_ride_with_claim(end) else self._waiting).append(end)
+        self._no_claim.clear()
+        try:
+            yield riding
+        finally:
+            self._no_claim.set()
+
+    def confirm(self, riding: Sequence[End]) -> None:
+        for end in riding:
+            end.tell(Status.SUCCEEDED)
+
+    def retry_unconfirmed(self, riding: Sequence[End]) -> None:
+        """Nobody knows which of them are written: the group finds out, and none harms a claim twice."""
+        self._waiting.extend(end._replace(can_ride=False) for end in riding)
+        self._see_to_it()
+
+    async def _flush(self) -> None:
+        try:
+            while await self._is_left_over():
+                group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
+                try:
+                    written = await self._write_group(group)
+                except Exception as error:  # noqa: BLE001 - a bug of ours
+                    _give_up(group, error)
+                    continue
+                for end in group:
+                    if end.claim.lease_token in written:
+                        end.tell(written[end.claim.lease_token])
+                    else:
+                        self._settle_singly(end)
+        finally:
+            self._flushing = None
+
+    async def _is_left_over(self) -> bool:
+        """Whoever ended left a slot: the next claim takes the end with it. Whether it has left any behind."""
+        while self._waiting:
+            await self._no_claim.wait()
+            for _ in range(_STEPS_OF_A_CLAIM):
+                await asyncio.sleep(0)
+            if self._no_claim.is_set() or not self._all_can_ride:
+                return bool(self._waiting)
+        return False
+
+    @property
+    def _all_can_ride(self) -> bool:
+        """Else some would wait for claim after claim."""
+        return len(self._waiting) <= _MAX_WITH_A_CLAIM and all(map(_can_ride_with_claim, self._waiting))
+
+    async def _write_group(self, group: Sequence[End]) -> dict[LeaseToken, Status]:
+        """What was written. Rows that are locked, lost or written by a call without an answer are missing."""
+        ends = [(end.claim, end.settlement) for end in group]
+        try:
+            async for attempt in self._trying():
+                with attempt:
+                    written = await self._store.settle_group(ends)
+                    self._on_database(None)
+                    return written
+        except JobError as error:  # one of them cannot be stored: the others must not suffer
+            _log.warning(
+                "batch_settle_rejected",
+                error_code=error.code, error_message=error.message, count=len(ends),
+            )  # fmt: skip
+        return {}
+
+    def _settle_singly(self, end: End) -> None:
+        async def write() -> None:
+            try:
+                status = await self._settle(end.claim, end.settlement)
+            except Exception as error:  # noqa: BLE001 - a bug of ours
+                _give_up([end], error)
+            else:
+                end.tell(status)
+
+        single = asyncio.create_task(write())
+        self._singles.add(single)
+        single.add_done_callback(self._singles.discard)
+
+    async def settle(self, claim: Claim, outcome: Settleable) -> Status | None:
+        """The status that is durable now; None when the lease was lost and nothing was written."""
+        return await self._settle(claim, self._settlement(claim, outcome))
+
+    async def _settle(self, claim: Claim, settlement: Settlement) -> Status | None:
+        try:
+            return await self._write(claim, settlement)
+        except JobError as error:  # PostgreSQL refuses the result itself
+            refused = ErrorInfo(Code.VALIDATION_ERROR, f"the result cannot be stored: {error.message}", False)
+            return await self._write(claim, self._settlement(claim, Failed(refused)))
+
+    async def _write(self, claim: Claim, settlement: Settlement) -> Status | None:
+        async for attempt in self._trying():
+            with attempt:
+                status = await self._store.settle(claim, settlement)
+                self._on_database(None)
+                return status
+        raise AssertionError("unreachable: tenacity returns or raises")
+
+    def _trying(self) -> AsyncRetrying:
+        return AsyncRetrying(
+            retry=retry_if_exception_type(Retryable),
+            stop=_never_while_it_is_away,
+            wait=wait_random_exponential(multiplier=0.1, max=3.0),
+            reraise=True,
+            before_sleep=self._note,
+        )
+
+    def _note(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome is not None else None
+        if isinstance(error, JobError):
+            self._on_database(error)
+            _log.warning("settle_retrying", error_code=error.code, error_message=error.message)

@@ -1,0 +1,72 @@
+"""The secrets of an installation that handlers work with, held so that none of them can be printed."""
+
+from collections.abc import Iterable
+from typing import Never
+from uuid import UUID
+
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.passport.disclosure import disclosure_seed
+from bpc_worker.handler_api import Signer
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.keys.encryption import Sealer
+from bpc_worker.keys.signers import LocalSigner
+
+DEVELOPMENT_KEY_ID = "development"
+
+# Anybody can sign with it: a passport that names it proves nothing, and production refuses it.
+DEVELOPMENT_SEED = sha256(b"bpc-worker: the development key, known to everybody")
+DEVELOPMENT_DISCLOSURE_KEY = sha256(b"bpc-worker: the development disclosure key, known to everybody")
+
+
+class Keyring:
+    """Who signs, what the salts of withheld fields are made from, who seals; each may be missing.
+
+    New receipts name the key of `signer`. Those of `former` only end what was compiled before a rotation.
+    """
+
+    __slots__ = ("_disclosure_key", "_former", "_signer", "sealer")
+
+    def __init__(
+        self,
+        signer: Signer | None,
+        disclosure_key: bytes | None,
+        former: Iterable[Signer] = (),
+        sealer: Sealer | None = None,
+    ) -> None:
+        self._signer = signer
+        self.sealer = Sealer(()) if sealer is None else sealer  # without keys it tells what is missing
+        self._disclosure_key = disclosure_key
+        self._former = {each.key_id: each for each in former}
+
+    @property
+    def signer(self) -> Signer:
+        if self._signer is None:
+            raise Permanent(
+                Code.SIGNING_KEY_MISSING,
+                "this worker has no signing key: set BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64 and "
+                "BPC_SIGNING_KEY_ID (`bpc-worker keys generate` makes one), then retry the job",
+            )
+        return self._signer
+
+    def signer_of(self, key_id: str) -> Signer:
+        """Who has that key here; when nobody has, who signs otherwise."""
+        return self._former.get(key_id) or self.signer
+
+    def disclosure_seed(self, passport_version_id: UUID) -> bytes:
+        if self._disclosure_key is None:
+            raise Permanent(
+                Code.CONFIG_MISSING,
+                "this worker has no disclosure key: set BPC_DISCLOSURE_KEY to 32 random bytes in base64, "
+                "the same for all workers, then retry the job",
+            )
+        return disclosure_seed(self._disclosure_key, passport_version_id)
+
+    def __repr__(self) -> str:
+        return f"Keyring(signer={self._signer!r})"
+
+    def __reduce__(self) -> Never:
+        raise TypeError("a keyring holds secrets: it is neither pickled nor copied")
+
+
+def development_signer() -> LocalSigner:
+    return LocalSigner(DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED)

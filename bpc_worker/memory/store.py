@@ -1,0 +1,288 @@
+"""The queue in memory: the same contract as PostgreSQL, without a server, for tests in milliseconds."""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from bpc_worker.ids import dice, nonce
+from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
+from bpc_worker.jobs.queue_settings import QueueSettings
+from bpc_worker.jobs.settlement import Settlement
+from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.memory import edges, json_values
+from bpc_worker.memory.heaps import rank
+from bpc_worker.memory.rows import Failure, JobEvent, Row
+from bpc_worker.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
+from bpc_worker.memory.turns import Pots, Turns
+
+_REAP_PAGE = 100
+_PLACES = (PauseKind.QUEUE, PauseKind.TYPE)
+
+Eligible = Callable[[Row], bool]
+
+
+class Clock(Protocol):
+    @property
+    def now(self) -> datetime: ...
+
+
+class SystemClock:
+    @property
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class MemoryJobStore:
+    """JobStore over a Table; a second worker on the same queue is a second store on the same table."""
+
+    def __init__(
+        self,
+        settings: QueueSettings,
+        *,
+        clock: Clock | None = None,
+        capacity: int = 0,
+        table: Table | None = None,
+        dice: Callable[[], float] = dice,
+    ) -> None:
+        self.table = table if table is not None else Table(capacity=capacity)
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._lease = timedelta(seconds=settings.lease_seconds)
+        self._dice = dice
+        self._turns = Turns()
+
+    async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
+        additions = self.additions()
+        enqueued = additions.enqueue(tenant_id, job, parent=parent)
+        additions.commit()
+        await self._ring()
+        return enqueued
+
+    async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        additions = self.additions()
+        enqueued = [additions.enqueue(tenant_id, job) for job in jobs]
+        additions.commit()
+        await self._ring()
+        return enqueued
+
+    def additions(self) -> Additions:
+        """For jobs that are to be queued together with something else, or not at all."""
+        return Additions(self.table, self._settings, self._clock.now)
+
+    async def claim(
+        self,
+        *,
+        limit: int,
+        idle: bool,
+        fresh: bool = True,  # noqa: ARG002 - nothing is passed over: a look costs no round trip here
+        caps: Caps | None = None,
+        ends: Ends = (),
+    ) -> Look:
+        written = await self.settle_group(ends) if ends else ()
+        look = self._look(limit, idle=idle, caps=caps)
+        return replace(look, ended=len(written) == len(ends))
+
+    def _look(self, limit: int, *, idle: bool, caps: Caps | None) -> Look:
+        now, heaps = self._clock.now, self.table.heaps
+        heaps.promote(now)
+        pots = Pots(caps or {})
+        mine = self._mine(now, pots.empty)
+        if idle and (suspect := self._suspect(mine)) is not None:
+            self._turns.claims += 1
+            return Look(claims=[self._begin(suspect, now)])
+
+        def eligible(row: Row) -> bool:
+            return not row.suspect and mine(row)
+
+        first = self._turns.next(row for row in heaps.ready() if eligible(row))
+        due = [first] if first is not None and pots.take(first) else []
+        due += heaps.best(
+            lambda row: row is not first and eligible(row) and pots.take(row), limit + 1 - len(due)
+        )
+        if not due:
+            return Look(next_due_in=self._next_due_in(now, pots.empty))
+        return Look(claims=[self._begin(row, now) for row in due[:limit]], more=len(due) > limit)
+
+    def _begin(self, row: Row, now: datetime) -> Claim:
+        self.table.heaps.remove(row)
+        return row.begin(self._settings.owner, LeaseToken(nonce()), now, self._lease)
+
+    def _mine(
+        self, now: datetime, leaving_out: Collection[str] = (), pauses: Collection[PauseKind] = ANY_KIND
+    ) -> Eligible:
+        types = frozenset(self._settings.types).difference(leaving_out)
+        paused = self.table.paused(now, pauses)
+        return lambda row: row.type in types and row.queue in self._settings.queues and not paused(row)
+
+    def _suspect(self, mine: Eligible) -> Row | None:
+        return min(
+            (row for row in self.table.heaps.ready() if row.suspect and mine(row)), key=rank, default=None
+        )
+
+    def _next_due_in(self, now: datetime, leaving_out: Collection[str] = ()) -> float | None:
+        """A paused tenant's job counts, as in PostgreSQL: an idle look costs less than reading past many."""
+        mine = self._mine(now, leaving_out, _PLACES)
+        waiting = (row for row in self.table.heaps.scheduled() if not row.suspect and mine(row))
+        soonest = min((row.scheduled_at for row in waiting), default=None)
+        return None if soonest is None else (soonest - now).total_seconds()
+
+    async def undo_unheard_claims(self) -> None:
+        """Every claim is heard here."""
+
+    async def suspect_waiting(self) -> bool:
+        now = self._clock.now
+        self.table.heaps.promote(now)
+        mine = self._mine(now)
+        return any(
+            row.suspect and mine(row) and row.scheduled_at <= now - self._lease
+            for row in self.table.heaps.ready()
+        )
+
+    async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
+        now = self._clock.now
+        told = [(beat, _progress(beat)) for beat in beats]  # one that cannot be stored costs the whole call
+        renewed, cancelled, missing = set(), set(), {}
+        for beat, progress in told:
+            row = self.table.rows.get(beat.job_id)
+            fate = _fate(row, beat.lease_token, now)
+            if row is None or row.lease_expires_at is None or fate is not None:
+                missing[beat.lease_token] = fate or Fate.LOST
+                continue
+            row.lease_expires_at = max(row.lease_expires_at, now + self._lease)
+            row.last_heartbeat_at = now
+            row.stage = row.stage if beat.stage is None else beat.stage
+            row.progress = row.progress if beat.progress is None else progress
+            renewed.add(beat.lease_token)
+            if row.cancel_requested_at is not None:
+                cancelled.add(beat.lease_token)
+        return Renewal(frozenset(renewed), frozenset(cancelled), missing)
+
+    async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
+        row = self.table.rows.get(claim.job_id)
+        if row is None or row.lease_token != claim.lease_token:
+            return None
+        if row.lease_owner is None:  # settled by an earlier call of ours
+            return row.status
+        status = edges.settle(self.table, row, settlement, self._clock.now)
+        await self._ring()
+        return status
+
+    async def settle_group(self, ends: Ends) -> dict[LeaseToken, Status]:
+        for _, settlement in ends:
+            edges.check(settlement)  # before anything is written: all of it can be stored, or nothing is
+        settled = {}
+        for claim, settlement in ends:
+            row = self.table.rows.get(claim.job_id)
+            if row is not None and row.lease_token == claim.lease_token and row.lease_owner is not None:
+                settled[claim.lease_token] = edges.settle(self.table, row, settlement, self._clock.now)
+        await self._ring()
+        return settled
+
+    async def reap(self) -> list[Reaped]:
+        now = self._clock.now
+        expired = [
+            (row.lease_expires_at, row)
+            for row in self.table.rows.values()
+            if row.lease_expires_at is not None and row.lease_expires_at <= now
+        ]
+        expired.sort(key=lambda each: each[0])
+        found = [self._reap(row, now) for _, row in expired[:_REAP_PAGE]]
+        await self._ring()
+        return found
+
+    def _reap(self, row: Row, now: datetime) -> Reaped:
+        owner, attempt = row.lease_owner or "", row.attempts
+        delay = timedelta(seconds=self._settings.backoff.after(attempt, dice=self._dice()))
+        status = edges.reap(self.table, row, now, delay)
+        return Reaped(row.job_id, row.type, row.queue, status, owner, attempt)
+
+    async def pause(self, pause: Pause) -> None:
+        check_pause(pause)
+        self.table.pauses[pause.kind, pause.name] = pause
+
+    async def resume(self, kind: PauseKind, name: str) -> bool:
+        paused = self.table.pauses.pop((kind, name), None) is not None
+        await self._ring()
+        return paused
+
+    async def pulse(self) -> bool:
+        return not self.table.shut
+
+    # What an operator does by hand: in PostgreSQL bpc_cancel_job, bpc_retry_job, bpc_discard_job.
+
+    async def cancel(self, job_id: JobId) -> Status:
+        return edges.cancel(self.table, self.table.find(job_id), self._clock.now)
+
+    async def requeue(self, job_id: JobId, *, keep_attempts: bool = False) -> None:
+        edges.requeue(self.table, self.table.find(job_id), self._clock.now, keep_attempts=keep_attempts)
+        await self._ring()
+
+    async def discard(self, job_id: JobId) -> None:
+        edges.discard(self.table, self.table.find(job_id), self._clock.now)
+
+    # What only a queue in memory can be asked.
+
+    def row(self, job_id: JobId) -> Row:
+        return self.table.find(job_id)
+
+    def events(self, job_id: JobId) -> list[JobEvent]:
+        return list(self.table.events.get(job_id, ()))
+
+    def snapshot(self) -> Snapshot:
+        return self.table.snapshot(self._clock.now)
+
+    def purge(self) -> int:
+        return self.table.purge()
+
+    @property
+    def recent_failures(self) -> tuple[Failure, ...]:
+        return tuple(self.table.failures)
+
+    async def shutdown(self) -> None:
+        """No more jobs but follow-ups; what is queued can still be claimed."""
+        self.table.shut = True
+        await self._ring()
+
+    async def wait_due(self, *, at_most: float | None = None) -> bool:
+        """Wait, without polling, until this store has something to claim; False when time or queue ended."""
+        try:
+            async with asyncio.timeout(at_most), self.table.changed:
+                while (due_in := self._due_in()) != 0:
+                    if self.table.shut and not self.table.heaps:
+                        return False
+                    await self._wait_for_a_change(due_in)
+        except TimeoutError:
+            return False
+        return True
+
+    def _due_in(self) -> float | None:
+        now = self._clock.now
+        self.table.heaps.promote(now)
+        if self.table.heaps.best(self._mine(now), 1):
+            return 0
+        return self._next_due_in(now)
+
+    async def _wait_for_a_change(self, at_most: float | None) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(at_most):
+                await self.table.changed.wait()
+
+    async def _ring(self) -> None:
+        async with self.table.changed:
+            self.table.changed.notify_all()
+
+
+def _fate(row: Row | None, token: LeaseToken, now: datetime) -> Fate | None:
+    """What became of a claim; None when it is still held. Nobody ever locks a row here."""
+    if row is None or row.lease_token != token:
+        return Fate.LOST
+    if row.lease_expires_at is None:
+        return Fate.SETTLED
+    return Fate.LOST if row.lease_expires_at <= now else None
+
+
+def _progress(beat: Heartbeat) -> object:
+    return None if beat.progress is None else json_values.stored(beat.progress, what="the progress")

@@ -1,0 +1,145 @@
+"""Checkpoints of the audit trail: made and signed here, kept elsewhere, and read again."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import BinaryIO
+
+import msgspec
+
+from bpc_worker import wiring
+from bpc_worker.core.audit.checkpoint import (
+    ChainHead,
+    CheckpointError,
+    CheckpointWriter,
+    Statement,
+    Taken,
+    Tree,
+)
+from bpc_worker.core.audit.checkpoint_reader import CheckpointReader
+from bpc_worker.core.base import signing
+from bpc_worker.domain.signing import sign_receipt_hash
+from bpc_worker.files.writing import pieces
+from bpc_worker.handler_api import Signer, Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.pipeline import keys
+from bpc_worker.pipeline.audit import leaves
+from bpc_worker.pipeline.audit.chains import HeadRow
+from bpc_worker.pipeline.audit.streams import rows_of
+from bpc_worker.pipeline.session import Owner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A checkpoint that was kept; nothing in it counts before its signature was verified."""
+
+    file: BinaryIO
+    taken: Taken
+    heads: int  # in its list
+    listed: bool
+    statement: Statement | None  # None: of the first version, without a tree
+    signature: bytes
+    hash: bytes
+
+
+class _Now(msgspec.Struct, frozen=True):
+    now: datetime
+
+
+async def write_checkpoint(owner: Owner, file: BinaryIO) -> Kept:
+    """The tree over everything committed before, and where each chain ends in it, signed."""
+    signer = wiring.keyring(owner.settings).signer
+    await leaves.number_events(owner)
+    async with owner.reading() as tx:
+        registry = await registry_of(owner, tx)
+        [moment] = [msgspec.convert(dict(row), _Now) for row in await tx.execute("SELECT now() AS now")]
+        taken = Taken(tenant_id=owner.tenant_id, taken_at=moment.now, signing_key_id=signer.key_id)
+        writer = CheckpointWriter(taken)
+        file.write(writer.beginning())
+        events = 0
+        async for end in rows_of(tx, "events/leaf_heads_in_order", owner.tenant_id, HeadRow):
+            file.write(writer.head(end.as_mark()))
+            events += end.aggregate_version
+        tree = await _tree(owner, tx, events)
+    statement = writer.statement(tree)
+    signature = await _signed(signer, registry, statement)
+    file.write(writer.ending(tree, signature))
+    return Kept(
+        file=file, taken=taken, heads=writer.count, listed=True, statement=statement, signature=signature,
+        hash=statement.hash(),
+    )  # fmt: skip
+
+
+def read_checkpoint(file: BinaryIO) -> Kept:
+    """Whose it is and who is said to have signed it."""
+    reader = CheckpointReader(pieces(file))
+    count = sum(1 for _ in _well_formed(reader))
+    return Kept(
+        file=file, taken=reader.taken, heads=count, listed=reader.listed, statement=reader.statement,
+        signature=reader.signature, hash=reader.hash,
+    )  # fmt: skip
+
+
+def heads_of(kept: Kept) -> Iterator[ChainHead]:
+    reader = CheckpointReader(pieces(kept.file))
+    yield from _well_formed(reader)
+    if reader.hash != kept.hash:
+        raise Permanent(Code.VALIDATION_ERROR, "the checkpoint was changed while it was being read")
+
+
+async def marks_of(kept: Kept | None) -> AsyncIterator[ChainHead]:
+    """Its heads, one by one; without a checkpoint, none."""
+    if kept is not None:
+        for head in heads_of(kept):
+            yield head
+
+
+def check_signature(registry: signing.KeyRegistry, kept: Kept) -> None:
+    try:
+        signing.verify(registry, kept.taken.signing_key_id, kept.hash, kept.signature)
+    except signing.SignatureError as error:
+        raise Permanent(Code.SIGNATURE_INVALID, f"the checkpoint: {error.message}") from error
+
+
+async def check_ours(owner: Owner, tx: Tx, kept: Kept) -> None:
+    """It is of this tenant, and signed by a key of its registry."""
+    if kept.taken.tenant_id != owner.tenant_id:
+        message = f"the checkpoint is of tenant {kept.taken.tenant_id}, not of {owner.tenant_name!r}"
+        raise Permanent(Code.VALIDATION_ERROR, message)
+    check_signature(await registry_of(owner, tx), kept)
+
+
+async def registry_of(owner: Owner, tx: Tx) -> signing.KeyRegistry:
+    try:
+        return await keys.registry(owner, tx)
+    except signing.SignatureError as error:
+        raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error.message}") from error
+
+
+async def _tree(owner: Owner, tx: Tx, events: int) -> Tree:
+    """Of as many leaves as the chains have events; nothing is signed that is not whole."""
+    counted = await leaves.count(tx, owner.tenant_id)
+    if not counted.leaves == counted.size == events:
+        message = (
+            f"the trail is broken: its chains have {events} leaves, and there are {counted.leaves}, numbered "
+            f"up to {counted.size - 1}; `bpc-worker audit verify` names the places"
+        )
+        raise Permanent(Code.VALIDATION_ERROR, message)
+    return await leaves.read_tree(tx, owner.tenant_id, events)
+
+
+async def _signed(signer: Signer, registry: signing.KeyRegistry, statement: Statement) -> bytes:
+    try:
+        return await sign_receipt_hash(signer, registry, statement.hash(), key_id=signer.key_id)
+    except signing.SignatureError as error:
+        if error.fault is signing.Fault.BAD_SIGNATURE:
+            raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
+        hint = "add it with `bpc-worker keys add`, or configure one that is ACTIVE"
+        raise Permanent(Code.SIGNING_KEY_MISSING, f"{error.message}; {hint}") from error
+
+
+def _well_formed(reader: CheckpointReader) -> Iterator[ChainHead]:
+    try:
+        yield from reader
+    except CheckpointError as error:
+        raise Permanent(Code.VALIDATION_ERROR, f"the checkpoint: {error}") from error

@@ -1,0 +1,291 @@
+"""Passport builds: a folder of documents and a passport.yaml become a signed passport."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.config.yaml import load_plain
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.domain import builds
+from bpc_worker.files.reading import read_regular
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import NewJob
+from bpc_worker.pipeline.products import ensure_passport, ensure_product
+from bpc_worker.pipeline.rules import RulesVersion, published_rules
+from bpc_worker.pipeline.session import Owner
+from bpc_worker.postgres.again import again as run_again
+from bpc_worker.rows import all_of, maybe, one
+
+RECIPE = "passport.yaml"
+
+_MAX_RECIPE_BYTES = 65_536
+_MOST_DOCUMENTS = 100
+
+
+class ProductEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    identifier: str
+
+
+class DocumentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    file: str
+    kind: Literal["BOM", "PCF", "DUE_DILIGENCE", "OTHER"]
+    mime_type: str
+    number_format: Literal["1.234,56", "1,234.56"] | None = None
+
+
+class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """passport.yaml: which battery, which rules, and which file is what."""
+
+    product: ProductEntry
+    passport: str
+    rules: str
+    law_date: date
+    documents: list[DocumentEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    entry: DocumentEntry
+    content: bytes
+    path: Path | None  # None: it is nowhere where a worker could read it
+
+    @property
+    def sha256(self) -> bytes:
+        return sha256(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    recipe: Recipe
+    documents: tuple[Document, ...]
+
+
+class BuildState(msgspec.Struct, frozen=True):
+    build_id: UUID
+    passport_id: UUID
+    state: str
+    snapshot_id: UUID | None
+    passport_version_id: UUID | None
+    errors: list[dict[str, object]] | None
+    documents: list[dict[str, object]]
+
+
+def read_folder(folder: Path, *, document_bytes: int) -> Folder:
+    """Everything the folder says, with all that is wrong with it at once."""
+    recipe = _recipe(folder / RECIPE)
+    names = [entry.file for entry in recipe.documents]
+    problems = [
+        f"{name} is listed twice" for name in sorted({name for name in names if names.count(name) > 1})
+    ]
+    if len(names) > _MOST_DOCUMENTS:
+        problems.append(f"{len(names)} documents are listed, {_MOST_DOCUMENTS} at most")
+    if not names:
+        problems.append("no documents are listed")
+    documents: list[Document] = []
+    for entry in () if problems else recipe.documents:
+        try:
+            documents.append(
+                Document(entry, _content(folder, entry.file, document_bytes), folder / entry.file)
+            )
+        except ValueError as error:
+            problems.append(f"{entry.file}: {error}")
+    if problems:
+        raise Permanent(Code.VALIDATION_ERROR, f"{folder}: " + "; ".join(problems))
+    return Folder(recipe, tuple(documents))
+
+
+def _recipe(path: Path) -> Recipe:
+    try:
+        return msgspec.convert(load_plain(read_regular(path, _MAX_RECIPE_BYTES)), Recipe)
+    except OSError as error:
+        raise Permanent(Code.NOT_FOUND, f"{path}: {error.strerror}; it says which file is what") from error
+    except ValueError as error:
+        raise Permanent(Code.VALIDATION_ERROR, f"{path}: {error}") from error
+
+
+def _content(folder: Path, name: str, limit: int) -> bytes:
+    if "/" in name or "\0" in name or name in {"", ".", ".."}:
+        raise ValueError("a document lies beside passport.yaml")
+    try:
+        return read_regular(folder / name, limit)
+    except OSError as error:
+        raise ValueError(error.strerror or str(error)) from error
+
+
+async def start_build(owner: Owner, folder: Folder, *, again: bool = False) -> BuildState:
+    """Make the build, or go on with one that was stopped; one that is done with the same inputs is done.
+
+    With `again`, a new version is made from the same inputs.
+    """
+    return await run_again(lambda: _start(owner, folder, again=again))
+
+
+async def _start(owner: Owner, folder: Folder, *, again: bool) -> BuildState:
+    recipe = folder.recipe
+    async with owner.transaction() as tx:
+        battery = {"identifier": recipe.product.identifier, "serial": recipe.passport}
+        await tx.query("builds/lock_battery", battery | {"tenant_id": owner.tenant_id})
+        rules = await published_rules(owner, tx, recipe.rules)
+        known = await _known(owner, tx, folder, rules)
+        if known is None or again or known.is_past(folder):
+            build_id = await _new(owner, tx, folder, rules)
+            await _send(owner, tx, build_id, folder.documents, sent=1)
+        else:
+            build_id = known.build_id
+            await _go_on(owner, tx, known, folder)
+        return await _state(owner, tx, build_id)
+
+
+class _KnownDocument(msgspec.Struct, frozen=True):
+    file: str
+    kind: str
+    mime_type: str
+    number_format: str | None
+    sha256: str
+    status: str
+
+    def is_as_in(self, document: Document) -> bool:
+        entry = document.entry
+        said = (entry.file, entry.kind, entry.mime_type, entry.number_format, document.sha256.hex())
+        return said == (self.file, self.kind, self.mime_type, self.number_format, self.sha256)
+
+
+class _Known(msgspec.Struct, frozen=True):
+    build_id: UUID
+    state: str
+    documents: list[_KnownDocument]
+    alive: bool  # a job of it is queued or running
+
+    def changed(self, folder: Folder) -> list[Document]:
+        """The documents that are not what the build wants."""
+        has = {each.file: each for each in self.documents}
+        return [each for each in folder.documents if not has[each.entry.file].is_as_in(each)]
+
+    def is_past(self, folder: Folder) -> bool:
+        """What is compiled, or done, is not changed any more: other documents are another build."""
+        return self.state not in {"DOCUMENTS", "STOPPED"} and bool(self.changed(folder))
+
+
+async def _known(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> _Known | None:
+    """The newest build of this battery with these rules, if it expects these files."""
+    recipe = folder.recipe
+    params = {
+        "tenant_id": owner.tenant_id,
+        "identifier": recipe.product.identifier,
+        "serial": recipe.passport,
+        "rule_package_version_id": rules.rule_package_version_id,
+        "law_date": recipe.law_date,
+    }
+    found = maybe(await tx.query("builds/find_known", params), _Known)
+    files = {document.entry.file for document in folder.documents}
+    return found if found is not None and {each.file for each in found.documents} == files else None
+
+
+async def _go_on(owner: Owner, tx: Tx, known: _Known, folder: Folder) -> None:
+    """With what was replaced; else, where nothing moves any more, with what is unread, or from the facts."""
+    build = await builds.hold(tx, known.build_id, owner.tenant_id)
+    if build is None or build.state == "DONE":
+        return
+    changed = known.changed(folder)
+    stuck = build.state == "STOPPED" or not known.alive
+    rejected = [each for each in known.documents if each.status == "REJECTED"]
+    if not changed and (not stuck or rejected):
+        return
+    waiting = {each.file for each in known.documents if each.status in {"WAITING", "UPLOADED"}}
+    resent = changed or [each for each in folder.documents if each.entry.file in waiting]
+    await builds.move(tx, build, "DOCUMENTS")
+    if resent:
+        await _resend(owner, tx, known.build_id, resent)
+    else:
+        await builds.documents_done(tx, msgspec.structs.replace(build, state="DOCUMENTS"))
+
+
+class _Sent(msgspec.Struct, frozen=True):
+    external_ref: str
+    sent: int
+
+
+async def _resend(owner: Owner, tx: Tx, build_id: UUID, documents: Sequence[Document]) -> None:
+    """Under a new count, so that no earlier job stands in the way of the new one."""
+    params = {"tenant_id": owner.tenant_id, "build_id": build_id} | _columns(documents)
+    counts = {
+        each.external_ref: each.sent
+        for each in all_of(await tx.query("builds/want_documents", params), _Sent)
+    }
+    for document in documents:
+        await _send(owner, tx, build_id, [document], sent=counts[document.entry.file])
+
+
+async def _send(owner: Owner, tx: Tx, build_id: UUID, documents: Sequence[Document], *, sent: int) -> None:
+    for document in documents:
+        await tx.enqueue(_ingest(owner, build_id, document, sent))
+
+
+def _columns(documents: Sequence[Document]) -> dict[str, object]:
+    return {
+        "files": [each.entry.file for each in documents],
+        "kinds": [each.entry.kind for each in documents],
+        "mime_types": [each.entry.mime_type for each in documents],
+        "number_formats": [each.entry.number_format for each in documents],
+        "hashes": [each.sha256 for each in documents],
+    }
+
+
+async def _new(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> UUID:
+    recipe = folder.recipe
+    product = await ensure_product(owner, tx, recipe.product.identifier, recipe.product.name)
+    passport = await ensure_passport(owner, tx, product, recipe.passport)
+    params = {
+        "tenant_id": owner.tenant_id,
+        "battery_product_id": product.battery_product_id,
+        "passport_id": passport.passport_id,
+        "rule_package_version_id": rules.rule_package_version_id,
+        "law_date": recipe.law_date,
+    }
+    made = one(await tx.query("builds/add", params), _Added, "build")
+    build: dict[str, object] = {"tenant_id": owner.tenant_id, "build_id": made.build_id}
+    await tx.query("builds/add_documents", build | _columns(folder.documents))
+    return made.build_id
+
+
+class _Added(msgspec.Struct, frozen=True):
+    build_id: UUID
+
+
+def _ingest(owner: Owner, build_id: UUID, document: Document, sent: int) -> NewJob:
+    """By path where a worker may read it there, else with its content."""
+    entry = document.entry
+    real = None if document.path is None else document.path.resolve()
+    readable = real is not None and any(real.is_relative_to(each) for each in owner.settings.ingest.folders)
+    content = {"path": str(real)} if readable else {"content_base64": b64encode(document.content).decode()}
+    return NewJob(
+        type="INGEST_DOCUMENT",
+        payload={
+            "kind": entry.kind,
+            "mime_type": entry.mime_type,
+            "external_ref": entry.file,
+            "number_format": entry.number_format,
+            "build_id": str(build_id),
+        }
+        | content,
+        idempotency_key=f"{build_id} {entry.file} {sent}",
+        correlation_id=str(build_id),
+    )
+
+
+async def build_state(owner: Owner, build_id: UUID) -> BuildState:
+    async with owner.reading() as tx:
+        return await _state(owner, tx, build_id)
+
+
+async def _state(owner: Owner, tx: Tx, build_id: UUID) -> BuildState:
+    params = {"tenant_id": owner.tenant_id, "build_id": build_id}
+    return one(await tx.query("builds/state", params), BuildState, "build")

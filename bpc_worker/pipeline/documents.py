@@ -1,0 +1,206 @@
+"""Suppliers' documents: send one in, see what became of it and which facts it has."""
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import JobId, NewJob
+from bpc_worker.pipeline.jobs import find_job, wait_for_job
+from bpc_worker.pipeline.session import Owner
+from bpc_worker.postgres.again import again
+from bpc_worker.postgres.queue.job_states import JobState
+from bpc_worker.rows import all_of, maybe
+
+KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
+NUMBER_FORMATS = ("1.234,56", "1,234.56")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A file as it was named and read; `path` is None for what came through a pipe."""
+
+    content: bytes
+    path: Path | None
+    kind: str
+    mime_type: str
+    external_ref: str
+    number_format: str | None = None
+
+    @property
+    def sha256(self) -> bytes:
+        return sha256(self.content)
+
+
+class Document(msgspec.Struct, frozen=True):
+    """One version of a document."""
+
+    document_version_id: UUID
+    document_id: UUID
+    kind: str
+    external_ref: str
+    sha256: bytes
+    mime_type: str
+    number_format: str | None
+    bytes: int
+    status: str
+    created_at: datetime
+    facts: int
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    where: str
+    message: str
+
+
+class SnapshotRef(msgspec.Struct, frozen=True):
+    snapshot_id: UUID
+    status: str
+
+
+class BuildRef(msgspec.Struct, frozen=True):
+    build_id: UUID
+    state: str
+
+
+class _Judged(Document, frozen=True):
+    errors: list[Mistake]
+
+
+class DocumentDetail(_Judged, frozen=True):
+    """A version with what is wrong with it, and what it was used for."""
+
+    snapshots: list[SnapshotRef]
+    builds: list[BuildRef]
+
+
+class FactFound(msgspec.Struct, frozen=True):
+    fact_id: UUID
+    fact_type: str
+    fact_key: str
+    schema_version: int
+    pointer: str
+    payload_hash: bytes
+    canonical: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """The job that was waited for last, and the document if it came that far."""
+
+    job: JobState
+    document: DocumentDetail | None
+
+
+async def add_document(owner: Owner, upload: Upload) -> JobId:
+    """Queue its ingestion; the same bytes again are the same version, however often they are sent."""
+    limit = owner.settings.limits.document_bytes
+    if len(upload.content) > limit:
+        message = (
+            f"the document has {len(upload.content)} bytes, the limit is {limit} (limits.document_bytes)"
+        )
+        raise Permanent(Code.PAYLOAD_TOO_LARGE, message)
+    job = NewJob(
+        type="INGEST_DOCUMENT",
+        payload={
+            "kind": upload.kind,
+            "mime_type": upload.mime_type,
+            "external_ref": upload.external_ref,
+            "number_format": upload.number_format,
+        }
+        | _content(owner, upload),
+    )
+
+    async def queue() -> JobId:
+        async with owner.transaction() as tx:
+            return await tx.enqueue(job)
+
+    return await again(queue)
+
+
+def _content(owner: Owner, upload: Upload) -> dict[str, object]:
+    """By path where a worker may read it there, else with its content."""
+    if upload.path is not None:
+        real = upload.path.resolve()
+        if any(real.is_relative_to(Path(folder).resolve()) for folder in owner.settings.ingest.folders):
+            return {"path": str(real)}
+    return {"content_base64": b64encode(upload.content).decode()}
+
+
+async def wait_for_document(
+    owner: Owner,
+    job_id: UUID,
+    digest: bytes,
+    *,
+    seconds: float,
+    looked: Callable[[JobState], None] | None = None,
+) -> Waited:
+    """Until its facts are read or it is rejected: first the ingestion, then the job that reads it."""
+    clock = asyncio.get_running_loop().time
+    ends_at = clock() + seconds
+    job = await wait_for_job(owner, job_id, seconds=seconds, looked=looked)
+    if job.result is not None:  # what the worker read, should the file have changed meanwhile
+        digest = bytes.fromhex(str(job.result["sha256"]))
+    document = await _if_there(owner, digest)
+    if job.succeeded and document is not None and document.status == "UPLOADED":
+        parsing = await find_job(owner, "PARSE_FACTS", f"after {job_id}")
+        if parsing is not None:
+            job = await wait_for_job(owner, parsing, seconds=ends_at - clock(), looked=looked)
+            document = await _if_there(owner, digest)
+    return Waited(job, document)
+
+
+async def _if_there(owner: Owner, digest: bytes) -> DocumentDetail | None:
+    try:
+        return await document_detail(owner, digest.hex())
+    except Permanent as error:
+        if error.code != Code.NOT_FOUND:
+            raise
+        return None
+
+
+async def find_document(owner: Owner, tx: Tx, wanted: str) -> Document:
+    """By the id of a version or its sha256; by a document's id or name, its newest version."""
+    return await _found(owner, tx, wanted)
+
+
+async def document_detail(owner: Owner, wanted: str) -> DocumentDetail:
+    async with owner.reading() as tx:
+        found = await _found(owner, tx, wanted)
+        params = {"tenant_id": owner.tenant_id, "document_version_id": found.document_version_id}
+        return DocumentDetail(
+            **msgspec.structs.asdict(found),
+            snapshots=all_of(await tx.query("documents/snapshots", params), SnapshotRef),
+            builds=all_of(await tx.query("documents/builds", params), BuildRef),
+        )
+
+
+async def _found(owner: Owner, tx: Tx, wanted: str) -> _Judged:
+    rows = await tx.query("documents/find", {"tenant_id": owner.tenant_id, "wanted": wanted})
+    found = maybe(rows, _Judged)
+    if found is None:
+        raise Permanent(Code.NOT_FOUND, f"no document {wanted!r}; `bpc-worker document list` shows them")
+    return found
+
+
+async def list_documents(owner: Owner, *, status: str | None = None, limit: int = 1000) -> list[Document]:
+    """Newest first."""
+    params = {"tenant_id": owner.tenant_id, "status": status, "limit": limit}
+    async with owner.reading() as tx:
+        return all_of(await tx.query("documents/list", params), Document)
+
+
+async def document_facts(owner: Owner, wanted: str) -> list[FactFound]:
+    """In order of type and key; one that stands at several places comes once for each."""
+    async with owner.reading() as tx:
+        document = await find_document(owner, tx, wanted)
+        params = {"tenant_id": owner.tenant_id, "document_version_id": document.document_version_id}
+        return all_of(await tx.query("facts/of_document", params), FactFound)

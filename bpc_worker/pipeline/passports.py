@@ -1,0 +1,217 @@
+"""Passport versions: find them, have them compiled, bring them into force, revoke them."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import TypeVar
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.core.base import signing
+from bpc_worker.domain.events import Happened
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import JobId, NewJob
+from bpc_worker.pipeline.keys import registry
+from bpc_worker.pipeline.rules import published_rules
+from bpc_worker.pipeline.session import Owner
+from bpc_worker.postgres.again import again
+from bpc_worker.rows import all_of, one
+
+MAX_REASON = 1000
+
+_REVOCABLE = frozenset({"SIGNED", "ACTIVE", "SUPERSEDED"})
+
+
+Found = TypeVar("Found", "FoundVersion", "FoundPassport")
+
+
+class FoundVersion(msgspec.Struct, frozen=True):
+    passport_version_id: UUID
+    passport_id: UUID
+    status: str
+    serial: str
+    product: str
+
+
+class FoundPassport(msgspec.Struct, frozen=True):
+    passport_id: UUID
+    serial: str
+    product: str
+
+
+class ListedVersion(msgspec.Struct, frozen=True):
+    passport_version_id: UUID
+    passport_id: UUID
+    status: str
+    serial: str
+    product: str
+    law_date: date
+    issued_at: datetime
+    created_at: datetime
+
+
+class _Held(msgspec.Struct, frozen=True):
+    passport_version_id: UUID
+    passport_id: UUID
+    status: str
+    receipt_hash: bytes
+    signing_key_id: str
+    signature: bytes | None
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    snapshot_id: UUID
+    status: str
+
+
+async def find_version(owner: Owner, tx: Tx, wanted: str) -> FoundVersion:
+    """By its id; by the id of its passport, or by a serial number, the newest."""
+    rows = await tx.query("passports/find_versions", _wanted(owner, wanted))
+    return _only(all_of(rows, FoundVersion), "passport version")
+
+
+async def find_passport(owner: Owner, tx: Tx, wanted: str) -> FoundPassport:
+    """By its id or by a serial number."""
+    rows = await tx.query("passports/find_passports", _wanted(owner, wanted))
+    return _only(all_of(rows, FoundPassport), "passport")
+
+
+def _wanted(owner: Owner, wanted: str) -> dict[str, object]:
+    try:
+        found: UUID | None = UUID(wanted)
+    except ValueError:
+        found = None
+    # What the database cannot hold is not in it.
+    storable = not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in wanted)
+    return {"tenant_id": owner.tenant_id, "id": found, "wanted": wanted if storable else None}
+
+
+def _only(found: list[Found], what: str) -> Found:
+    """NOT_FOUND in the same words for what another tenant has and for what nobody has."""
+    if not found:
+        hint = "`bpc-worker passport list` shows them"
+        raise Permanent(Code.NOT_FOUND, f"there is no such {what}; {hint}")
+    if len(found) > 1:
+        named = "; ".join(f"{each.passport_id} of {each.product}" for each in found)
+        raise Permanent(Code.VALIDATION_ERROR, f"{len(found)} batteries have this serial number: {named}")
+    return found[0]
+
+
+async def list_versions(
+    owner: Owner, *, passport: str | None = None, status: str | None = None, limit: int | None = None
+) -> list[ListedVersion]:
+    """Newest first."""
+    async with owner.reading() as tx:
+        of = None if passport is None else (await find_passport(owner, tx, passport)).passport_id
+        params = {"tenant_id": owner.tenant_id, "passport_id": of, "status": status}
+        rows = await tx.query("passports/list_versions", params | {"limit": limit})
+        return all_of(rows, ListedVersion)
+
+
+async def compile_version(
+    owner: Owner, passport: str, *, snapshot_id: UUID, rules: str, law_date: date | None = None
+) -> JobId:
+    """Queue the compilation of another version, which is then signed and drawn."""
+    async with owner.transaction() as tx:
+        found = await find_passport(owner, tx, passport)
+        wanted = {"tenant_id": owner.tenant_id, "snapshot_id": snapshot_id}
+        snapshot = one(await tx.query("snapshots/read", wanted), _Snapshot, "snapshot")
+        if snapshot.status != "SEALED":
+            raise Permanent(Code.SNAPSHOT_NOT_READY, f"the snapshot is {snapshot.status}, not SEALED")
+        version = await published_rules(owner, tx, rules)
+        payload: dict[str, object] = {
+            "passport_id": str(found.passport_id),
+            "snapshot_id": str(snapshot_id),
+            "rule_package_version_id": str(version.rule_package_version_id),
+        }
+        if law_date is not None:
+            payload["law_date"] = law_date.isoformat()
+        return await tx.enqueue(NewJob(type="COMPILE_PASSPORT", payload=payload))
+
+
+async def activate(owner: Owner, wanted: str) -> tuple[UUID, UUID | None]:
+    """The version that is in force now, and the one that was until now. Activated again, nothing changes."""
+    return await again(lambda: _activate(owner, wanted))
+
+
+async def _activate(owner: Owner, wanted: str) -> tuple[UUID, UUID | None]:
+    async with owner.transaction() as tx:
+        versions, version = await _hold(owner, tx, wanted)
+        if version.status == "ACTIVE":
+            return version.passport_version_id, None
+        if version.status != "SIGNED":
+            raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {version.status}, not SIGNED")
+        await _check_signature(owner, tx, version)
+        former = next((each for each in versions if each.status == "ACTIVE"), None)
+        happened: list[Happened] = []
+        if former is not None:
+            await _move(owner, tx, former, "SUPERSEDED")
+            by = {"superseded_by": str(version.passport_version_id)}
+            happened.append(_happened("PASSPORT_SUPERSEDED", former, by))
+        await _move(owner, tx, version, "ACTIVE")
+        of = {"supersedes": None if former is None else str(former.passport_version_id)}
+        happened.append(_happened("PASSPORT_ACTIVATED", version, of))
+        await owner.record(tx, *happened)
+        return version.passport_version_id, None if former is None else former.passport_version_id
+
+
+async def revoke(owner: Owner, wanted: str, reason: str) -> tuple[UUID, bool]:
+    """The version that is revoked, and whether it was not before. The reason stands in the audit trail."""
+    if not reason.strip() or len(reason) > MAX_REASON or not reason.isprintable():
+        raise Permanent(Code.VALIDATION_ERROR, f"a reason is one line of 1 to {MAX_REASON} characters")
+    return await again(lambda: _revoke(owner, wanted, reason))
+
+
+async def _revoke(owner: Owner, wanted: str, reason: str) -> tuple[UUID, bool]:
+    async with owner.transaction() as tx:
+        versions, version = await _hold(owner, tx, wanted)
+        if len(versions) > 1 and wanted.lower() != str(version.passport_version_id):
+            listed = ", ".join(f"{each.passport_version_id} ({each.status})" for each in versions)
+            raise Permanent(Code.VALIDATION_ERROR, f"it has several versions, say which: {listed}")
+        if version.status == "REVOKED":
+            return version.passport_version_id, False
+        if version.status not in _REVOCABLE:
+            raise Permanent(
+                Code.VALIDATION_ERROR, f"the passport version is {version.status}: not signed yet"
+            )
+        await _move(owner, tx, version, "REVOKED")
+        why = {"reason": reason, "former_status": version.status}
+        await owner.record(tx, _happened("PASSPORT_REVOKED", version, why))
+        return version.passport_version_id, True
+
+
+async def _hold(owner: Owner, tx: Tx, wanted: str) -> tuple[list[_Held], _Held]:
+    """All versions of the passport, held until the transaction ends, and the one that is meant."""
+    found = await find_version(owner, tx, wanted)
+    params = {"tenant_id": owner.tenant_id, "passport_id": found.passport_id}
+    versions = all_of(await tx.query("passports/lock_versions", params), _Held)
+    [held] = [each for each in versions if each.passport_version_id == found.passport_version_id]
+    return versions, held
+
+
+async def _check_signature(owner: Owner, tx: Tx, version: _Held) -> None:
+    """What nobody can verify does not come into force."""
+    try:
+        keys = await registry(owner, tx)
+        signing.verify(keys, version.signing_key_id, version.receipt_hash, version.signature or b"")
+    except signing.SignatureError as error:
+        raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
+
+
+async def _move(owner: Owner, tx: Tx, version: _Held, status: str) -> None:
+    params = {"tenant_id": owner.tenant_id, "passport_version_id": version.passport_version_id}
+    await tx.query("passports/set_status", params | {"status": status})
+
+
+def _happened(event_type: str, version: _Held, more: Mapping[str, object]) -> Happened:
+    about: dict[str, object] = {
+        "passport_version_id": str(version.passport_version_id),
+        "receipt_hash": version.receipt_hash.hex(),
+    }
+    return Happened(
+        event_type=event_type,
+        aggregate_type="passport",
+        aggregate_id=version.passport_id,
+        payload=about | dict(more),
+    )

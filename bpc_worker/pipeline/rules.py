@@ -1,0 +1,161 @@
+"""Rule packages: add a version, have it tested, publish it."""
+
+import re
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.rules.module import load
+from bpc_worker.core.rules.source import RuleError, render
+from bpc_worker.core.rules.tests_text import text_of_tests
+from bpc_worker.domain.events import Happened
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import JobId, NewJob
+from bpc_worker.pipeline.session import Owner
+from bpc_worker.postgres.again import again
+from bpc_worker.rows import all_of, maybe, one
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
+
+
+class RulesVersion(msgspec.Struct, frozen=True):
+    rule_package_version_id: UUID
+    name: str
+    version: int
+    status: str
+    dsl_sha256: bytes
+
+
+class RuleTestOutcome(msgspec.Struct, frozen=True):
+    name: str
+    cases: int
+    failure: str | None
+
+
+class RuleTestRun(msgspec.Struct, frozen=True):
+    job_id: UUID
+    passed: bool
+    cases: int
+    seed: int
+    tests: list[RuleTestOutcome]
+
+
+class RulesDetail(RulesVersion, frozen=True):
+    """A version with its text, and what the last run of its tests found."""
+
+    tests_sha256: bytes
+    created_at: datetime
+    last_run: RuleTestRun | None
+    dsl: str
+
+
+async def add_rules(owner: Owner, name: str, source: str) -> RulesVersion:
+    """A DRAFT with the next number; the same text again is the version that is there."""
+    if not _NAME.fullmatch(name):
+        message = (
+            f"{name!r} is no name of a rule package: letters, digits, _ . and - (a version comes after @)"
+        )
+        raise Permanent(Code.VALIDATION_ERROR, message)
+    try:
+        load(source)
+    except RuleError as error:
+        said = render(source, error).removeprefix(f"{error.code}: ").rstrip()
+        hint = "mend it; `bpc-worker rules check FILE` checks it without a database"
+        raise Permanent(error.code, f"{said}\n{hint}") from error
+    params: dict[str, object] = {
+        "tenant_id": owner.tenant_id,
+        "name": name,
+        "dsl": source,
+        "dsl_sha256": sha256(source.encode()),
+        "tests_sha256": sha256(text_of_tests(source).encode()),
+    }
+
+    async def add() -> RulesVersion:
+        async with owner.transaction() as tx:
+            await tx.query("rules/add_package", params)
+            await tx.query("rules/add_version", params)
+            return one(await tx.query("rules/find_text", params), RulesVersion, "version of a rule package")
+
+    return await again(add)  # of two that add at the same moment, one takes the number of the other
+
+
+async def run_rule_tests(owner: Owner, wanted: str, *, seed: int = 0) -> JobId:
+    """Queue the run of its own tests; VALIDATED when all pass and there are enough of them."""
+
+    async def queue() -> JobId:
+        async with owner.transaction() as tx:
+            version = await find_rules(owner, tx, wanted)
+            payload = {"rule_package_version_id": str(version.rule_package_version_id), "seed": seed}
+            return await tx.enqueue(NewJob(type="RUN_RULE_TESTS", payload=payload))
+
+    return await again(queue)
+
+
+async def publish_rules(owner: Owner, wanted: str) -> RulesVersion:
+    """From now on passports can be compiled with it. Published again, it is what it was."""
+
+    async def publish() -> RulesVersion:
+        async with owner.transaction() as tx:
+            found = await find_rules(owner, tx, wanted)
+            return await _publish(owner, tx, str(found.rule_package_version_id))
+
+    return await again(publish)
+
+
+async def _publish(owner: Owner, tx: Tx, version_id: str) -> RulesVersion:
+    published = await tx.query(
+        "rules/publish", {"tenant_id": owner.tenant_id, "rule_package_version_id": version_id}
+    )
+    version = await find_rules(owner, tx, version_id)
+    if published:
+        happened = Happened(
+            event_type="RULES_PUBLISHED",
+            aggregate_type="rules",
+            aggregate_id=version.rule_package_version_id,
+            payload={"dsl_sha256": version.dsl_sha256.hex()},
+        )
+        await owner.record(tx, happened)
+    elif version.status != "PUBLISHED":
+        label = f"{version.name}@{version.version}"
+        hint = f"have it tested first: `bpc-worker rules run-tests {label} --wait`"
+        if version.status == "RETIRED":
+            hint = "add a new version: `bpc-worker rules add`"
+        raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"{label} is {version.status}, not VALIDATED; {hint}")
+    return version
+
+
+async def rules_detail(owner: Owner, wanted: str) -> RulesDetail:
+    async with owner.reading() as tx:
+        version = await find_rules(owner, tx, wanted)
+        params = {"tenant_id": owner.tenant_id, "rule_package_version_id": version.rule_package_version_id}
+        return one(await tx.query("rules/show", params), RulesDetail, "version of a rule package")
+
+
+async def find_rules(owner: Owner, tx: Tx, wanted: str) -> RulesVersion:
+    """By id, as `name`, the newest, or as `name@version`."""
+    rows = await tx.query("rules/find", {"tenant_id": owner.tenant_id, "wanted": wanted})
+    found = maybe(rows, RulesVersion)
+    if found is None:
+        raise Permanent(Code.NOT_FOUND, f"no rules {wanted!r}; `bpc-worker rules list` shows them")
+    return found
+
+
+async def published_rules(owner: Owner, tx: Tx, name: str) -> RulesVersion:
+    """The newest published version of a package, or the one that `name@version` names."""
+    params = {"tenant_id": owner.tenant_id, "wanted": name}
+    found = maybe(await tx.query("rules/find_published", params), RulesVersion)
+    if found is None:
+        raise Permanent(
+            Code.RULE_PKG_NOT_PUBLISHED,
+            f"no version of the rules {name!r} is published; `bpc-worker rules add`, then "
+            "`bpc-worker rules run-tests`, then `bpc-worker rules publish`",
+        )
+    return found
+
+
+async def list_rules(owner: Owner) -> list[RulesVersion]:
+    async with owner.reading() as tx:
+        return all_of(await tx.query("rules/list", {"tenant_id": owner.tenant_id}), RulesVersion)

@@ -1,0 +1,107 @@
+"""The transactions of a pipeline's owner: for one tenant, with an actor's name, waking workers afterwards."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from bpc_worker import wiring
+from bpc_worker.amqp.listener import publish_once
+from bpc_worker.config.settings import Settings
+from bpc_worker.domain.events import Happened, record
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import NewJob, TenantId
+from bpc_worker.observability.tracing import NO_TRACER, Tracer
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.queue.session import Origin, Session, begin
+from bpc_worker.postgres.sql_files import query
+from bpc_worker.registry import Registry
+
+Tell = Callable[[Sequence[NewJob]], None]  # what was queued, after the commit
+
+_CALL_SECONDS = 10.0
+_STATEMENT_SECONDS = 60.0
+
+
+class _Found(msgspec.Struct, frozen=True):
+    tenant_id: TenantId
+    name: str
+
+
+class _Login(msgspec.Struct, frozen=True):
+    login: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One tenant's pipeline, as its owner sees it. Made by `open_owner`."""
+
+    settings: Settings
+    registry: Registry
+    tenant_id: TenantId
+    tenant_name: str
+    actor_id: str
+    link: Link
+    tell: Tell | None = None  # None: a trigger of its own for every transaction that queued jobs
+    tracer: Tracer = NO_TRACER
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Tx]:
+        """Everything inside happens or nothing does; workers are told of new jobs after the commit."""
+        queue = self.settings.queue
+        with self.tracer.producing("transaction") as traceparent:
+            async with self._session("READ COMMITTED", traceparent) as session:
+                yield session
+            if session.follow_ups and self.tell is not None:
+                self.tell(session.follow_ups)
+            elif session.follow_ups and queue.enabled and queue.url is not None:
+                broker = wiring.broker(self.settings, queue.url)
+                await publish_once(broker, traceparent=traceparent)  # polling finds them anyway
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Tx]:
+        """One unchanging view of the tenant's rows."""
+        async with self._session("REPEATABLE READ READ ONLY") as session:
+            yield session
+
+    @asynccontextmanager
+    async def _session(self, mode: str, traceparent: str | None = None) -> AsyncIterator[Session]:
+        origin = Origin(tenant_id=self.tenant_id, traceparent=traceparent)
+        await begin(self.link, mode, origin, timeout=_CALL_SECONDS)
+        try:
+            queue = wiring.queue_settings(self.settings, self.registry)
+            session = Session(self.link, origin, queue, _STATEMENT_SECONDS)
+            yield session
+            await session.end(timeout=_STATEMENT_SECONDS)
+        except BaseException:
+            self.link.drop()  # the server rolls back; the next transaction connects anew
+            raise
+
+    async def record(self, tx: Tx, *happened: Happened) -> None:
+        await record(tx, *happened, tenant_id=self.tenant_id, actor_id=self.actor_id)
+
+
+@asynccontextmanager
+async def open_owner(
+    settings: Settings, registry: Registry, url: str, tenant: str, tell: Tell | None = None
+) -> AsyncIterator[Owner]:
+    """The pipeline of a tenant, by id or by name."""
+    link = Link(wiring.dsn(settings, url))
+    try:
+        rows = await link.run(query("tenants/find"), {"wanted": tenant}, timeout=_CALL_SECONDS)
+        if not rows:
+            hint = "add it with `bpc-worker tenant add NAME`"
+            raise Permanent(Code.NOT_FOUND, f"no tenant {tenant!r}; {hint}")
+        found = msgspec.convert(rows[0], _Found)
+        [login] = await link.run(b"SELECT session_user::text AS login", timeout=_CALL_SECONDS)
+        actor = f"user:{msgspec.convert(login, _Login).login}"
+        tracer = wiring.tracer(settings)
+        try:
+            yield Owner(settings, registry, found.tenant_id, found.name, actor, link, tell, tracer)
+        finally:
+            await asyncio.to_thread(tracer.close)  # it may wait for the collector, and others may not
+    finally:
+        link.drop()

@@ -1,0 +1,136 @@
+"""Snapshots: the facts of chosen document versions, kept together and sealed under one hash."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import JobId, NewJob
+from bpc_worker.pipeline.documents import Document, find_document
+from bpc_worker.pipeline.session import Owner
+from bpc_worker.postgres.again import again
+from bpc_worker.rows import all_of, maybe, one
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    snapshot_id: UUID
+    status: str
+    snapshot_hash: bytes | None
+    created_at: datetime
+    facts: int
+
+
+class SourceRef(msgspec.Struct, frozen=True):
+    document_version_id: UUID
+    kind: str
+    external_ref: str
+    sha256: bytes
+    facts: int
+
+
+class VersionRef(msgspec.Struct, frozen=True):
+    passport_version_id: UUID
+    status: str
+
+
+class SnapshotDetail(Snapshot, frozen=True):
+    """A snapshot with what it was made from, and what was made from it."""
+
+    documents: list[SourceRef]
+    passport_versions: list[VersionRef]
+
+
+class _Made(msgspec.Struct, frozen=True):
+    snapshot_id: UUID
+
+
+class _Contradiction(msgspec.Struct, frozen=True):
+    fact_type: str
+    fact_key: str
+    documents: list[str]
+
+
+async def create_snapshot(owner: Owner, documents: Sequence[str]) -> Snapshot:
+    """BUILDING, with the facts of these documents; nothing is made when they cannot stand together."""
+
+    async def create() -> Snapshot:
+        async with owner.transaction() as tx:
+            made = one(  # first: from here on retention waits for us
+                await tx.query("builds/make_snapshot", {"tenant_id": owner.tenant_id}), _Made, "snapshot"
+            )
+            found = [await find_document(owner, tx, wanted) for wanted in documents]
+            _check_validated(found)
+            params = {
+                "tenant_id": owner.tenant_id,
+                "snapshot_id": made.snapshot_id,
+                "document_version_ids": [document.document_version_id for document in found],
+            }
+            if not await tx.query("snapshots/fill", params):
+                message = "there are no facts in these documents; name others"
+                raise Permanent(Code.VALIDATION_ERROR, message)
+            _check_agreement(all_of(await tx.query("snapshots/contradictions", params), _Contradiction))
+            return await _snapshot(owner, tx, made.snapshot_id)
+
+    return await again(create)
+
+
+def _check_validated(documents: Sequence[Document]) -> None:
+    wrong = [
+        f"{document.external_ref} is {document.status}"
+        for document in documents
+        if document.status != "VALIDATED"
+    ]
+    if wrong:
+        hint = "`bpc-worker document show` says why; a snapshot takes VALIDATED documents only"
+        raise Permanent(Code.VALIDATION_ERROR, f"{', '.join(wrong)}; {hint}")
+
+
+def _check_agreement(contradictions: Sequence[_Contradiction]) -> None:
+    if contradictions:
+        said = "; ".join(
+            f"{each.fact_type} {each.fact_key} in {', '.join(each.documents)}" for each in contradictions
+        )
+        hint = "leave one of the documents out, or have it corrected"
+        raise Permanent(Code.VALIDATION_ERROR, f"the documents contradict each other: {said}; {hint}")
+
+
+async def seal_snapshot(owner: Owner, snapshot_id: UUID) -> JobId | None:
+    """Queue the sealing; None when it is sealed already."""
+
+    async def queue() -> JobId | None:
+        async with owner.transaction() as tx:
+            if (await _snapshot(owner, tx, snapshot_id)).status == "SEALED":
+                return None
+            payload = {"snapshot_id": str(snapshot_id), "seal": True}
+            return await tx.enqueue(NewJob(type="BUILD_SNAPSHOT", payload=payload))
+
+    return await again(queue)
+
+
+async def _snapshot(owner: Owner, tx: Tx, snapshot_id: UUID) -> Snapshot:
+    params = {"tenant_id": owner.tenant_id, "snapshot_id": snapshot_id}
+    found = maybe(await tx.query("snapshots/find", params), Snapshot)
+    if found is None:
+        hint = "`bpc-worker snapshot list` shows them"
+        raise Permanent(Code.NOT_FOUND, f"no snapshot {snapshot_id}; {hint}")
+    return found
+
+
+async def snapshot_detail(owner: Owner, snapshot_id: UUID) -> SnapshotDetail:
+    params = {"tenant_id": owner.tenant_id, "snapshot_id": snapshot_id}
+    async with owner.reading() as tx:
+        return SnapshotDetail(
+            **msgspec.structs.asdict(await _snapshot(owner, tx, snapshot_id)),
+            documents=all_of(await tx.query("snapshots/documents", params), SourceRef),
+            passport_versions=all_of(await tx.query("snapshots/passport_versions", params), VersionRef),
+        )
+
+
+async def list_snapshots(owner: Owner, *, status: str | None = None, limit: int = 1000) -> list[Snapshot]:
+    """Newest first."""
+    params = {"tenant_id": owner.tenant_id, "status": status, "limit": limit}
+    async with owner.reading() as tx:
+        return all_of(await tx.query("snapshots/list", params), Snapshot)

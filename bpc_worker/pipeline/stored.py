@@ -1,0 +1,170 @@
+"""A passport version as it is stored: read once, in one view, with all that it was made from."""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.core.base import canonical_json, signing
+from bpc_worker.core.base.canonical_json import CanonicalJsonError
+from bpc_worker.core.passport import bundle
+from bpc_worker.core.passport.bundle import BundleError
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.pipeline.keys import registry
+from bpc_worker.pipeline.passports import find_version
+from bpc_worker.pipeline.session import Owner
+from bpc_worker.rows import all_of, one
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """Columns as they are: whether they agree is for others to say."""
+
+    passport_version_id: UUID
+    tenant_id: UUID
+    passport_id: UUID
+    battery_product_id: UUID
+    snapshot_id: UUID
+    rule_package_version_id: UUID
+    compiler_build_id: str
+    law_date: date
+    issued_at: datetime
+    status: str
+    serial: str
+    product: str
+    payload: bytes
+    proof: bytes
+    receipt: bytes
+    payload_hash: bytes
+    proof_root_hash: bytes
+    disclosure_root: bytes
+    receipt_hash: bytes
+    disclosure_seed: bytes
+    signing_key_id: str
+    signature: bytes | None
+    public_key: bytes | None
+    qr_payload: str | None
+    qr_png: bytes | None
+    created_at: datetime
+    snapshot: bytes | None
+    snapshot_hash: bytes | None
+    dsl: str
+    dsl_sha256: bytes
+    tests_sha256: bytes
+
+    def __repr__(self) -> str:
+        return f"Row(passport_version_id={self.passport_version_id})"  # never the seed of the salts
+
+
+class StoredFact(msgspec.Struct, frozen=True):
+    fact_type: str
+    fact_key: str
+    canonical: bytes
+    payload_hash: bytes
+    payload: object
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a fact was found."""
+
+    fact_type: str
+    fact_key: str
+    document: str
+    sha256: bytes
+    pointer: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.document} {self.pointer} (sha256 {self.sha256.hex()})"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVersion:
+    row: Row
+    facts: Sequence[StoredFact]
+    sources: Sequence[Source]
+    registry: signing.KeyRegistry
+
+    def signed_receipt(self) -> bytes:
+        """receipt.json: the stored receipt with the stored signature in it."""
+        receipt = _decoded(bundle.RECEIPT, self.row.receipt)
+        if not isinstance(receipt, dict) or "signature" in receipt:
+            raise BundleError(bundle.RECEIPT, "what is stored is no receipt without signature")
+        if self.row.signature is None:
+            raise Permanent(Code.VALIDATION_ERROR, "the passport version is not signed yet")
+        signature = b64encode(self.row.signature).decode("ascii")
+        return canonical_json.encode(receipt | {"signature": signature})
+
+    def facts_json(self) -> bytes:
+        """facts.json, in order of type and key."""
+        return canonical_json.encode(
+            [
+                {
+                    "fact_type": fact.fact_type,
+                    "fact_key": fact.fact_key,
+                    "payload": _decoded(bundle.FACTS, fact.canonical),
+                }
+                for fact in self.facts
+            ]
+        )
+
+    def parts(self) -> dict[str, bytes]:
+        """The parts of a bundle that has everything; BundleError for what is none."""
+        parts = {
+            bundle.RECEIPT: self.signed_receipt(),
+            bundle.PAYLOAD: self.row.payload,
+            bundle.PROOF: self.row.proof,
+            bundle.FACTS: self.facts_json(),
+        }
+        if self.row.qr_payload is not None:
+            parts[bundle.QR_TEXT] = self.row.qr_payload.encode()
+        return parts
+
+    def places(self) -> dict[tuple[str, str], list[str]]:
+        """Where each fact was found, in words, by type and key."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for source in self.sources:
+            found.setdefault((source.fact_type, source.fact_key), []).append(source.place)
+        return found
+
+    def published(self) -> Mapping[str, object]:
+        """The stored payload, not checked."""
+        payload = _decoded(bundle.PAYLOAD, self.row.payload)
+        return payload if isinstance(payload, dict) else {}
+
+
+def _decoded(part: str, data: bytes) -> object:
+    try:
+        return canonical_json.decode(data)
+    except CanonicalJsonError as error:
+        raise BundleError(part, str(error)) from error
+
+
+async def read_version(owner: Owner, wanted: str) -> StoredVersion:
+    """By its id; by the id of its passport, or by a serial number, the newest."""
+    async with owner.reading() as tx:
+        found = await find_version(owner, tx, wanted)
+        tenant: dict[str, object] = {"tenant_id": owner.tenant_id}
+        version = tenant | {"passport_version_id": found.passport_version_id}
+        row = one(await tx.query("passports/read_stored", version), Row, "passport version")
+        snapshot = tenant | {"snapshot_id": row.snapshot_id}
+        facts = all_of(await tx.query("snapshots/stored_facts", snapshot), StoredFact)
+        until = snapshot | {"until": row.created_at}
+        sources = all_of(await tx.query("snapshots/sources", until), Source)
+        # Ordered here: the database would do it by its own collation.
+        return StoredVersion(
+            row,
+            sorted(facts, key=lambda each: (each.fact_type, each.fact_key)),
+            sorted(sources, key=lambda each: (each.fact_type, each.fact_key, each.place)),
+            await _registry(owner, tx),
+        )
+
+
+async def _registry(owner: Owner, tx: Tx) -> signing.KeyRegistry:
+    try:
+        return await registry(owner, tx)
+    except signing.SignatureError as error:  # a key that cannot have come in by the front door
+        raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error}") from error

@@ -1,0 +1,98 @@
+"""Tenants and jobs, as commands add them. Raises JobError; prints nothing."""
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker import wiring
+from bpc_worker.amqp.listener import publish_once
+from bpc_worker.config.settings import Settings
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
+from bpc_worker.jobs.payloads import decode
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.queue.store import PostgresJobs
+from bpc_worker.postgres.sql_files import query
+from bpc_worker.registry import Registry
+from bpc_worker.rows import all_of, as_uuid
+
+_CALL_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    job_id: JobId
+    added: bool
+    not_told: str | None  # why no trigger was published; None when it was, or none is wanted
+
+
+async def add_tenant(settings: Settings, url: str, name: str) -> tuple[TenantId, bool]:
+    """The tenant's id, and whether it is new."""
+    rows = await _run(settings, url, "tenants/add", {"name": name})
+    return TenantId(as_uuid(rows[0]["tenant_id"])), bool(rows[0]["added"])
+
+
+class Tenant(msgspec.Struct, frozen=True):
+    tenant_id: UUID
+    name: str
+    created_at: datetime
+
+
+async def list_tenants(settings: Settings, url: str) -> list[Tenant]:
+    return all_of(await _run(settings, url, "tenants/list", {}), Tenant)
+
+
+async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: str, job: NewJob) -> Queued:
+    """Insert, commit, then wake the workers: a failed wake-up is never a lost job."""
+    tenant_id = await _tenant(settings, url, tenant)
+    store = PostgresJobs(wiring.dsn(settings, url), wiring.queue_settings(settings, registry))
+    not_told = None
+    with closing(wiring.tracer(settings)) as tracer, tracer.producing(f"enqueue {job.type}") as traceparent:
+        try:
+            done = await store.enqueue(tenant_id, replace(job, traceparent=job.traceparent or traceparent))
+        finally:
+            store.close()
+        if done.added and settings.queue.enabled and settings.queue.url is not None:
+            broker = wiring.broker(settings, settings.queue.url)
+            not_told = await publish_once(broker, traceparent=traceparent)
+    return Queued(job_id=done.job_id, added=done.added, not_told=not_told)
+
+
+async def _tenant(settings: Settings, url: str, wanted: str) -> TenantId:
+    rows = await _run(settings, url, "tenants/find", {"wanted": wanted})
+    if not rows:
+        raise Permanent(Code.NOT_FOUND, f"no tenant {wanted!r}; add it with `bpc-worker tenant add NAME`")
+    return TenantId(as_uuid(rows[0]["tenant_id"]))
+
+
+async def _run(settings: Settings, url: str, name: str, params: dict[str, object]) -> list[dict[str, object]]:
+    link = Link(wiring.dsn(settings, url))
+    try:
+        return await link.run(query(name), params, timeout=_CALL_SECONDS)
+    finally:
+        link.drop()
+
+
+def payload_for(registry: Registry, job_type: str, text: str) -> object:
+    """The payload as JSON; checked now when its handler is installed here, else by the worker that has it."""
+    try:
+        value: object = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Permanent(Code.VALIDATION_ERROR, f"the payload is not JSON: {error}") from error
+    if job_type in registry:
+        decode(text, registry[job_type].payload)
+    return value
+
+
+def priority_from(given: str | None) -> Priority | None:
+    """0..3 or a label."""
+    if given is None:
+        return None
+    try:
+        return Priority.named(given)
+    except ValueError as error:
+        allowed = ", ".join(f"{priority.value} ({priority.label})" for priority in Priority)
+        raise Permanent(Code.VALIDATION_ERROR, f"priority {given!r} is none of {allowed}") from error

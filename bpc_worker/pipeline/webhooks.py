@@ -1,0 +1,168 @@
+"""Where a tenant has its events sent to: endpoints with their secrets, and what they are told of."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker import ids, wiring
+from bpc_worker.core.base.signing import SEED_SIZE
+from bpc_worker.core.webhook_signature import WebhookKeys, WebhookSignatureError, secret_from
+from bpc_worker.domain.events import Happened
+from bpc_worker.egress.targets import target_of
+from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.pipeline.session import Owner
+from bpc_worker.postgres.again import again
+from bpc_worker.rows import all_of, one
+
+ALL_EVENTS = "*"
+EVENT_TYPES = (
+    "DOCUMENT_VALIDATED", "DOCUMENT_REJECTED", "SNAPSHOT_SEALED", "RULES_VALIDATED", "RULES_PUBLISHED",
+    "PASSPORT_COMPILED", "PASSPORT_SIGNED", "PASSPORT_QR_GENERATED", "PASSPORT_ACTIVATED",
+    "PASSPORT_SUPERSEDED", "PASSPORT_REVOKED", "PASSPORT_EXPORTED", "WEBHOOK_ENDPOINT_DISABLED",
+    "KEY_ADDED", "KEY_RETIRED", "KEY_REVOKED", "RETENTION_APPLIED", "JOB_DEAD_LETTERED",
+)  # fmt: skip
+MAX_REASON = 1000
+
+_SECRET_BYTES = 32
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    webhook_endpoint_id: UUID
+    url: str
+    status: str
+    max_attempts: int
+    public_key: bytes
+    former_until: datetime | None
+    failing_since: datetime | None
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    created_at: datetime
+    event_types: list[str]
+
+
+class Keys(msgspec.Struct, frozen=True):
+    """Of an endpoint; the secret is shown this once."""
+
+    webhook_endpoint_id: UUID
+    secret: str
+    public_key: bytes
+    former_until: datetime | None = None
+
+
+class _Rotated(msgspec.Struct, frozen=True):
+    former_until: datetime | None
+
+
+async def add_endpoint(
+    owner: Owner, url: str, *, event_types: Sequence[str], max_attempts: int, secret: str | None = None
+) -> Keys:
+    """ACTIVE from now on, and told of every event that happens after this."""
+    target_of(url, wiring.egress_rules(owner.settings))
+    unknown = [each for each in event_types if each not in (*EVENT_TYPES, ALL_EVENTS)]
+    if unknown:
+        known = ", ".join(EVENT_TYPES)
+        raise Permanent(Code.VALIDATION_ERROR, f"no event is called {unknown[0]!r}; there are {known}")
+    endpoint_id, keys = ids.uuid7(), _new_keys(secret)
+    async with owner.transaction() as tx:
+        params = {
+            "tenant_id": owner.tenant_id,
+            "webhook_endpoint_id": endpoint_id,
+            "url": url,
+            "max_attempts": max_attempts,
+            "secret": _sealed(owner, keys, endpoint_id),
+            "public_key": keys.public_key,
+            "event_types": sorted(set(event_types)),
+        }
+        await tx.query("webhooks/add", params)
+        await tx.query("webhooks/subscribe", params)
+    return Keys(endpoint_id, keys.secret_text, keys.public_key)
+
+
+def _new_keys(secret: str | None) -> WebhookKeys:
+    try:
+        given = secrets.token_bytes(_SECRET_BYTES) if secret is None else secret_from(secret)
+    except WebhookSignatureError as error:
+        raise Permanent(Code.VALIDATION_ERROR, str(error)) from error
+    return WebhookKeys(secret=given, seed=secrets.token_bytes(SEED_SIZE))
+
+
+def _sealed(owner: Owner, keys: WebhookKeys, endpoint_id: UUID) -> bytes:
+    sealer = wiring.keyring(owner.settings).sealer
+    return sealer.seal(keys.to_bytes(), tenant_id=owner.tenant_id, row_id=endpoint_id)
+
+
+async def rotate(owner: Owner, wanted: str, *, overlap_seconds: float, secret: str | None = None) -> Keys:
+    """Another secret and another key pair; those of now go on signing beside them for a while."""
+    keys = _new_keys(secret)
+    async with owner.transaction() as tx:
+        endpoint = await find_endpoint(owner, tx, wanted)
+        params = of(owner, endpoint) | {
+            "secret": _sealed(owner, keys, endpoint.webhook_endpoint_id),
+            "public_key": keys.public_key,
+            "overlap_seconds": overlap_seconds,
+        }
+        rotated = one(await tx.query("webhooks/rotate", params), _Rotated, "endpoint")
+    return Keys(endpoint.webhook_endpoint_id, keys.secret_text, keys.public_key, rotated.former_until)
+
+
+async def list_endpoints(owner: Owner) -> list[Endpoint]:
+    async with owner.reading() as tx:
+        params = {"tenant_id": owner.tenant_id, "id": None, "url": None}
+        return all_of(await tx.query("webhooks/list", params), Endpoint)
+
+
+async def find_endpoint(owner: Owner, tx: Tx, wanted: str) -> Endpoint:
+    """By its id, or by its address if no other has the same."""
+    params = {"tenant_id": owner.tenant_id, "id": _uuid(wanted), "url": wanted.replace("\0", "")}
+    found = all_of(await tx.query("webhooks/list", params), Endpoint)
+    if not found:
+        raise Permanent(Code.NOT_FOUND, "there is no such endpoint; `bpc-worker webhook list` shows them")
+    if len(found) > 1:
+        named = ", ".join(str(each.webhook_endpoint_id) for each in found)
+        raise Permanent(Code.VALIDATION_ERROR, f"several endpoints have this address, say which: {named}")
+    return found[0]
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+async def disable(owner: Owner, wanted: str, reason: str) -> tuple[Endpoint, bool]:
+    """The endpoint, and whether it was ACTIVE until now. What is still PENDING fails when its turn comes."""
+    if not reason.strip() or len(reason) > MAX_REASON or not reason.isprintable():
+        raise Permanent(Code.VALIDATION_ERROR, f"a reason is one line of 1 to {MAX_REASON} characters")
+
+    async def work() -> tuple[Endpoint, bool]:
+        async with owner.transaction() as tx:
+            endpoint = await find_endpoint(owner, tx, wanted)
+            if not await tx.query("webhooks/disable", of(owner, endpoint) | {"reason": reason}):
+                return endpoint, False
+            happened = Happened(
+                event_type="WEBHOOK_ENDPOINT_DISABLED",
+                aggregate_type="webhook_endpoint",
+                aggregate_id=endpoint.webhook_endpoint_id,
+                payload={"reason": reason},
+            )
+            await owner.record(tx, happened)
+            return endpoint, True
+
+    return await again(work)
+
+
+async def enable(owner: Owner, wanted: str) -> tuple[Endpoint, bool]:
+    """The endpoint, and whether it was switched off until now."""
+    async with owner.transaction() as tx:
+        endpoint = await find_endpoint(owner, tx, wanted)
+        return endpoint, bool(await tx.query("webhooks/enable", of(owner, endpoint)))
+
+
+def of(owner: Owner, endpoint: Endpoint) -> dict[str, object]:
+    """The parameters that name it."""
+    return {"tenant_id": owner.tenant_id, "webhook_endpoint_id": endpoint.webhook_endpoint_id}

@@ -1,0 +1,135 @@
+"""What to ask of the queue: which places to look at, from which row on, and whose turn it is. No IO."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+from uuid import UUID
+
+from bpc_worker.jobs.model import Claim, Priority
+from bpc_worker.jobs.store import Caps
+from bpc_worker.postgres.arrays import array
+
+Turn = Literal["ring", "oldest"]
+
+_NOBODY = UUID(int=0)
+_RING_EVERY = 4
+_OLDEST_EVERY = 8
+_RING_PROBES = 256  # a claim that goes round the tenants asks about this many places
+_FEWEST_HOPS = 8
+_WINDOW_MORE = 10
+
+
+class Place(NamedTuple):
+    """Where the index has the jobs of one kind, oldest first."""
+
+    queue: str
+    type: str
+    priority: int
+
+
+class Row(NamedTuple):
+    """Where a job stands at its place; as PostgreSQL wrote it, or as psycopg read it."""
+
+    scheduled_at: datetime | str
+    job_id: UUID | str
+
+
+_BEGINNING = Row("-infinity", _NOBODY)
+
+
+class Probes:
+    """Remembers, between two polls, where something was due and how far that has been taken.
+
+    A transaction held open elsewhere keeps the index entries of finished jobs alive, and every claim from
+    the beginning would read them all again. What is remembered may be wrong soon (a late commit, a requeue),
+    so it is dropped at every poll and every wake-up. Then the claim itself looks for places.
+    """
+
+    def __init__(self, queues: Sequence[str], types: Sequence[str]) -> None:
+        self._types = tuple(types)
+        self._names = {"queues": array(queues), "types": array(types)}
+        self._before_all = _at({Place(queue, "", -1): _BEGINNING for queue in queues})
+        self._everywhere = [
+            Place(queue, job_type, int(priority))
+            for priority in Priority
+            for queue in queues
+            for job_type in types
+        ]
+        self._since: dict[Place, Row] = {}
+        self._claims = 0
+        self.ring_at = _NOBODY  # the last tenant that was so served
+
+    def forget(self) -> None:
+        self._since.clear()
+
+    def next_turn(self) -> Turn | None:
+        """By the count n of our claims: every fourth goes round the tenants, every eighth to the oldest."""
+        self._claims += 1
+        if self._claims % _RING_EVERY == 0:
+            return "ring"
+        if len(self._since) == 1:
+            return None  # the oldest comes first there in any case
+        return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
+
+    def params(self, turn: Turn | None, caps: Caps, *, limit: int) -> dict[str, object]:
+        """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""
+        places = self._since or self._everywhere
+        window = limit + _WINDOW_MORE
+        surplus = sum(
+            min(window, most) * sum(place.type in types for place in places) for types, most in caps.items()
+        )
+        return {
+            "limit": limit,
+            "window": window,
+            "reach": window + surplus,
+            "turn": turn,
+            "ring_after": self.ring_at,
+            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(places))),
+            "scan": not self._since,
+            **(_at(self._since) if self._since else self._before_all),
+            **self._names,
+            **_pots(caps, self._types),
+        }
+
+    def since(self, place: Place) -> Row:
+        return self._since.get(place, _BEGINNING)
+
+    def learn(
+        self, turn: Turn | None, live: Iterable[Sequence[object]] | None, claims: Iterable[Claim]
+    ) -> None:
+        """After a claim: the places where something is due, if it looked for them, and what it took there."""
+        if live is not None:
+            self._since = {Place(*found[:3]): Row(*found[3:]) for found in live}  # type: ignore[arg-type]
+        if turn != "ring":  # the ring's job may stand behind others at its place
+            self._since |= _heads(claim for claim in claims if not claim.suspect)
+
+
+def _pots(caps: Caps, types: Sequence[str]) -> dict[str, object]:
+    """For each type the number, from 1, of the cap that counts it."""
+    numbers = {name: number for number, names in enumerate(caps, start=1) for name in names}
+    full = {name for names, most in caps.items() for name in names if most <= 0}
+    return {
+        "open_types": array(name for name in types if name not in full),
+        "pot": array(numbers.get(name) for name in types),
+        "pots": array(caps.values()),
+    }
+
+
+def _at(places: dict[Place, Row]) -> dict[str, object]:
+    return {
+        "at_queues": array(place.queue for place in places),
+        "at_types": array(place.type for place in places),
+        "at_priorities": array(place.priority for place in places),
+        "since": array(row.scheduled_at for row in places.values()),
+        "since_ids": array(row.job_id for row in places.values()),
+    }
+
+
+def _heads(claims: Iterable[Claim]) -> dict[Place, Row]:
+    """The oldest job claimed at each place: what was due there before it is gone."""
+    heads: dict[Place, Row] = {}
+    for claim in claims:
+        place, row = Place(claim.queue, claim.type, claim.priority), Row(claim.scheduled_at, claim.job_id)
+        if place not in heads or row < heads[place]:
+            heads[place] = row
+    return heads

@@ -1,0 +1,44 @@
+"""What is seen of the queue from outside: how long it is, what runs for long, what is overdue."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from bpc_worker.jobs.store import Overdue, Running, Waiting
+from bpc_worker.postgres.arrays import array
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.sql_files import query
+from bpc_worker.rows import all_of
+
+_MOST = 20_000  # of one kind of a tenant: what lies beyond is not counted
+
+
+class Samples:
+    def __init__(
+        self, link: Link, *, call_timeout: float, max_queued: int = 0, now: datetime | None = None
+    ) -> None:
+        self._link = link
+        self._timeout = call_timeout
+        self._most = max(_MOST, max_queued + 1)
+        self.now = now  # None: the database's clock; tests move their own
+
+    async def waiting(self, *, every_seconds: float) -> list[Waiting]:
+        params = {"every_seconds": every_seconds, "most": self._most}
+        return all_of(await self._run("jobs/sample", params), Waiting)
+
+    async def running(self) -> list[Running]:
+        return all_of(await self._run("jobs/running", {}), Running)
+
+    async def overdue(self, factors: Mapping[str, float], *, others: float) -> list[Overdue]:
+        params = {
+            "types": array(factors),
+            "factors": array(factors.values()),
+            "factor_of_others": others,
+        }
+        return all_of(await self._run("jobs/overdue", params), Overdue)
+
+    async def oldest_xmin_seconds(self) -> float:
+        [row] = await self._link.run(query("schema/oldest_xmin"), timeout=self._timeout)
+        return float(str(row["seconds"]))
+
+    async def _run(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
+        return await self._link.run(query(name), {"now": self.now, **params}, timeout=self._timeout)

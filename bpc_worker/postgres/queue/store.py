@@ -1,0 +1,190 @@
+"""The queue in PostgreSQL: one method per file in sql/queries/jobs."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from bpc_worker.ids import uuid7
+from bpc_worker.jobs.errors import Retryable
+from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
+from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
+from bpc_worker.jobs.settlement import Settlement
+from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.queue.bulk import Bulk
+from bpc_worker.postgres.queue.capacity import Capacity
+from bpc_worker.postgres.queue.claims import Claims
+from bpc_worker.postgres.queue.job_rows import (
+    enqueued,
+    fate,
+    settle_params,
+    settled_under,
+)
+from bpc_worker.postgres.queue.samples import Samples
+from bpc_worker.postgres.sql_files import prepared, query
+from bpc_worker.rows import as_uuid
+
+REAP_PAGE = 100
+_SETTLE_LOCK_SECONDS = 0.1
+
+
+def _again() -> AsyncRetrying:
+    """For what can be repeated without harm: the ids are made already."""
+    return AsyncRetrying(
+        retry=retry_if_exception_type(Retryable),
+        wait=wait_random_exponential(multiplier=0.05, max=1.0),
+        stop=stop_after_attempt(3),
+        reraise=True,
+    )
+
+
+class PostgresJobs:
+    """JobStore over a connection for each duty, made when first needed, so that none waits behind another."""
+
+    def __init__(self, dsn: Dsn, settings: QueueSettings, *, now: datetime | None = None) -> None:
+        self._settings = settings
+        self.now = now  # None: the database's clock; tests move their own
+        self._renewals, self._reaps, self._enqueues, self._bulks = (Link(dsn) for _ in range(4))
+        # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
+        brisk = replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS))
+        self._looks, self._settles = Link(brisk), Link(brisk)
+        self.claims = Claims(self._looks, settings)
+        most, limit = settings.max_queued, settings.call_timeout
+        self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
+        self.samples = Samples(self._reaps, call_timeout=limit, max_queued=most, now=now)
+        self._one_bulk = asyncio.Lock()
+
+    async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
+        params = enqueue_params(self._settings, tenant_id, job, parent, job_id=uuid7()) | {"now": self.now}
+        try:
+            return await self._enqueue(tenant_id, params, parent)
+        except Retryable:  # only now: what goes well at once, as nearly all does, pays for no further tries
+            return await _again()(self._enqueue, tenant_id, params, parent)
+
+    async def _enqueue(
+        self, tenant_id: TenantId, params: Mapping[str, object], parent: JobId | None
+    ) -> Enqueued:
+        if parent is None and self._settings.max_queued and not await self._is_known(params):
+            await self._capacity.check(tenant_id, 1)  # follow-ups are always taken
+        statement, limit = prepared("jobs/enqueue"), self._settings.call_timeout
+        rows = await self._enqueues.tuples(statement, params, timeout=limit)
+        done = enqueued([dict(zip(("job_id", "added", "same"), row, strict=True)) for row in rows])
+        self._capacity.added(tenant_id, int(done.added))
+        return done
+
+    async def _is_known(self, params: Mapping[str, object]) -> bool:
+        """A key that is there already adds nothing, however full the queue is."""
+        if params["idempotency_key"] is None:
+            return False
+        return bool(await self._run(self._enqueues, "find_key", params))
+
+    async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        if not jobs:
+            return []
+        bulk = Bulk(self._settings, tenant_id, jobs)
+        async for attempt in _again():
+            with attempt:
+                async with self._one_bulk:
+                    if self._settings.max_queued and (new := await bulk.new(self._bulks)):
+                        await self._capacity.check(tenant_id, new)
+                    done = await bulk.send(self._bulks, now=self.now)
+                    self._capacity.added(tenant_id, sum(each.added for each in done))
+                    return done
+        raise AssertionError("unreachable: tenacity returns or raises")
+
+    async def claim(
+        self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()
+    ) -> Look:
+        return await self.claims.take(
+            limit=limit, idle=idle, fresh=fresh, caps=caps or {}, ends=ends, now=self.now
+        )
+
+    async def undo_unheard_claims(self) -> None:
+        await self.claims.undo_unheard()
+
+    async def suspect_waiting(self) -> bool:
+        params = {
+            "now": self.now,
+            "types": list(self._settings.types),
+            "queues": list(self._settings.queues),
+            "patience_seconds": self._settings.lease_seconds,
+        }
+        [row] = await self._run(self._looks, "suspect_waiting", params)
+        return bool(row["waiting"])
+
+    async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
+        params = {
+            "now": self.now,
+            "job_ids": [beat.job_id for beat in beats],
+            "lease_tokens": [beat.lease_token for beat in beats],
+            "stages": [beat.stage for beat in beats],
+            "progress": [beat.progress for beat in beats],
+            "lease_seconds": self._settings.lease_seconds,
+        }
+        rows = await self._run(self._renewals, "renew", params)
+        renewed = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
+        cancel = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows if row["cancel_requested"])
+        missing = [beat for beat in beats if beat.lease_token not in renewed]
+        return Renewal(renewed, cancel, await self._fates(missing) if missing else {})
+
+    async def _fates(self, beats: Sequence[Heartbeat]) -> dict[LeaseToken, Fate]:
+        params = {"now": self.now, "job_ids": [beat.job_id for beat in beats]}
+        rows = {row["job_id"]: row for row in await self._run(self._renewals, "inspect", params)}
+        return {beat.lease_token: fate(rows.get(beat.job_id), beat.lease_token) for beat in beats}
+
+    async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
+        params = settle_params([(claim, settlement)], now=self.now)
+        rows = await self._run(self._settles, "settle", params)
+        if rows:
+            return Status(str(rows[0]["status"]))
+        # Not ours any more, or settled by an earlier call of ours whose answer was lost.
+        return settled_under(claim, await self._run(self._settles, "resolve", {"job_id": claim.job_id}))
+
+    async def settle_group(self, ends: Ends) -> dict[LeaseToken, Status]:
+        if not ends:
+            return {}
+        params = settle_params(ends, now=self.now)
+        rows = await self._settles.tuples(
+            prepared("jobs/settle_group"), params, timeout=self._settings.call_timeout
+        )
+        return {token: Status(status) for token, status in rows}
+
+    async def reap(self) -> list[Reaped]:
+        [pulse] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
+        params = {
+            "now": self.now,
+            "asked_at": self.now or pulse["now"],
+            "within_seconds": self._settings.call_timeout,
+            "page": REAP_PAGE,
+            "backoff_base": self._settings.backoff.base,
+            "backoff_max": self._settings.backoff.cap,
+        }
+        rows = await self._run(self._reaps, "reap", params)
+        return [msgspec.convert(row, Reaped) for row in rows]
+
+    async def pause(self, pause: Pause) -> None:
+        params = {"kind": pause.kind, "name": pause.name, "reason": pause.reason}
+        await self._run(self._reaps, "pause", params | {"expires_at": pause.expires_at})
+
+    async def resume(self, kind: PauseKind, name: str) -> bool:
+        [row] = await self._run(self._reaps, "resume", {"kind": kind, "name": name})
+        return bool(row["resumed"])
+
+    async def ring(self) -> None:
+        await self._run(self._reaps, "ring", {})
+
+    async def pulse(self) -> bool:
+        [row] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
+        return bool(row["writable"])
+
+    def close(self) -> None:
+        links = (self._looks, self._renewals, self._settles, self._reaps, self._enqueues, self._bulks)
+        for link in links:
+            link.drop()
+
+    async def _run(self, link: Link, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
+        return await link.run(query(f"jobs/{name}"), params, timeout=self._settings.call_timeout)

@@ -1,0 +1,158 @@
+"""The transactions of handlers: short reads, and the one that ends with the fenced settle."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from bpc_worker.handler_api import Row
+from bpc_worker.jobs.errors import Code, JobError, LeaseLost, RunAgain, SchemaMismatch, Unavailable
+from bpc_worker.jobs.model import Claim, NewJob, Status
+from bpc_worker.jobs.queue_settings import QueueSettings
+from bpc_worker.jobs.settlement import Settlement
+from bpc_worker.jobs.store import Holding
+from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.pipeline import Ask, RefusedError
+from bpc_worker.postgres.queue.job_rows import NOT_HELD, settle_params, settled_under
+from bpc_worker.postgres.queue.session import Origin, Session, beginning
+from bpc_worker.postgres.sql_files import prepared, query
+
+_MOST_RERUNS = 20
+_READING, _WRITING = "REPEATABLE READ READ ONLY", "READ COMMITTED"
+
+
+class LinkPool:
+    """A bounded number of connections inside the handlers' event loop."""
+
+    def __init__(self, dsn: Dsn, size: int) -> None:
+        self._dsn = dsn
+        self._free = asyncio.Semaphore(size)
+        self._idle: list[Link] = []
+        self.in_use = 0
+
+    @asynccontextmanager
+    async def link(self) -> AsyncIterator[Link]:
+        async with self._free:
+            link = self._idle.pop() if self._idle else Link(self._dsn)
+            self.in_use += 1
+            try:
+                yield link
+            finally:
+                self.in_use -= 1
+                if link.idle:
+                    self._idle.append(link)
+                else:
+                    link.drop()  # inside a transaction, or broken: the server rolls it back
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().drop()
+
+
+class Transactions:
+    def __init__(
+        self, pool: LinkPool, settings: QueueSettings, *, timeout: float, statement_timeout: float
+    ) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._timeout = timeout  # for what the engine itself says in a transaction
+        self._statement_timeout = statement_timeout  # for what handlers say
+
+    @asynccontextmanager
+    async def reading(self, claim: Claim) -> AsyncIterator[Session]:
+        async with self._pool.link() as link:
+            session = await self._begun(link, _READING, Origin(tenant_id=claim.tenant_id))
+            yield session
+            await session.end(timeout=self._timeout)
+
+    async def read(self, claim: Claim, name: str, params: Mapping[str, object]) -> list[Row]:
+        async with self._pool.link() as link:
+            session = await self._begun(link, _READING, Origin(tenant_id=claim.tenant_id))
+            [rows] = await session.end(Ask(prepared(name), params), timeout=self._statement_timeout)
+            return rows
+
+    async def complete(
+        self,
+        holding: Holding,
+        settlement: Settlement,
+        write: Callable[[Session], Awaitable[None]],
+    ) -> tuple[Status, tuple[NewJob, ...]]:
+        """The status written and the follow-up jobs; LeaseLost when nothing was kept.
+
+        A transaction that met another one, or whose connection broke before COMMIT, is run again as long as
+        the lease is proven.
+        """
+
+        def worth_another_run(error: BaseException) -> bool:
+            if not isinstance(error, RunAgain | Unavailable) or isinstance(error, SchemaMismatch):
+                return False
+            return holding.provable
+
+        try:
+            return await self._run_once(holding, settlement, write)  # nearly always that is all
+        except JobError as error:
+            if not worth_another_run(error):
+                raise
+        async for run in AsyncRetrying(
+            retry=retry_if_exception(worth_another_run),
+            wait=wait_random_exponential(multiplier=0.02, max=1.0),
+            stop=stop_after_attempt(_MOST_RERUNS),
+            reraise=True,
+        ):
+            with run:
+                return await self._run_once(holding, settlement, write)
+        raise AssertionError("unreachable: tenacity returns or raises")
+
+    async def _run_once(
+        self,
+        holding: Holding,
+        settlement: Settlement,
+        write: Callable[[Session], Awaitable[None]],
+    ) -> tuple[Status, tuple[NewJob, ...]]:
+        decided = False
+        follow_ups: tuple[NewJob, ...] = ()
+        try:
+            async with self._pool.link() as link:
+                session = await self._begun(link, _WRITING, Origin.of(holding.claim))
+                await write(session)
+                if not holding.begin_settle():
+                    raise LeaseLost(f"stopped: {holding.stopped}")
+                decided, follow_ups = True, tuple(session.follow_ups)
+                params = settle_params([(holding.claim, settlement)], now=None, or_fail=True)
+                settle = Ask(prepared("jobs/settle"), params, refusal=NOT_HELD)
+                [[row]] = await session.end(settle, timeout=self._timeout)
+                return Status(str(row["status"])), follow_ups
+        except (RefusedError, Unavailable) as error:
+            if not decided or isinstance(error, SchemaMismatch):
+                raise
+            return await self._resolve(holding), follow_ups
+        finally:
+            holding.end_settle()
+
+    async def _begun(self, link: Link, mode: str, origin: Origin) -> Session:
+        """The beginning goes ahead, but not where a connection may be dead: handlers have much time."""
+        ahead = beginning(link.dsn, mode, origin)
+        if not link.answered_lately:
+            await link.together(ahead, timeout=self._timeout)
+            ahead = ()
+        return Session(link, origin, self._settings, self._statement_timeout, ahead=ahead)
+
+    async def _resolve(self, holding: Holding) -> Status:
+        """The answer to this COMMIT, or to an earlier one, was lost: ask the row until it tells."""
+        params = {"job_id": holding.claim.job_id}
+        async for ask in AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, Unavailable | RunAgain)),
+            wait=wait_random_exponential(multiplier=0.1, max=3.0),
+            reraise=True,
+        ):
+            with ask:
+                async with self._pool.link() as link:
+                    rows = await link.run(query("jobs/resolve"), params, timeout=self._timeout)
+                status = settled_under(holding.claim, rows)
+                if status is not None:
+                    return status
+                if rows and rows[0]["lease_token"] == holding.claim.lease_token:
+                    break  # still ours: the transaction was rolled back
+                raise LeaseLost("the job is somebody else's by now")
+        raise Unavailable(Code.DB_UNAVAILABLE, "the COMMIT did not take place")

@@ -1,0 +1,69 @@
+"""Load sql/…: from inside the wheel, or from the checkout beside the package."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+_INCLUDE = re.compile(r"^-- include: (\w+)\n", re.MULTILINE)
+_PARAMETER = re.compile(r"%\((\w+)\)s")
+
+
+@cache
+def sql_root() -> Traversable:
+    beside = Path(__file__).parents[2] / "sql"
+    packaged = files("bpc_worker") / "_sql"
+    return packaged if packaged.is_dir() else beside
+
+
+@cache
+def query(name: str) -> bytes:
+    """The statement in sql/queries/<name>.sql; psycopg takes bytes without a cast.
+
+    A line `-- include: NAME` stands for the text of sql/fragments/NAME.sql.
+    """
+    return _INCLUDE.sub(
+        lambda found: _text(f"fragments/{found[1]}.sql"), _text(f"queries/{name}.sql")
+    ).encode()
+
+
+def _text(path: str) -> str:
+    return (sql_root() / path).read_text(encoding="utf-8")
+
+
+def composed(name: str) -> str:
+    """The text of sql/composed/<name>.sql, with places for names that are checked before."""
+    return _text(f"composed/{name}.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement with numbered parameters, and their names in that order."""
+
+    text: bytes
+    names: tuple[str, ...]
+
+    def values(self, params: Mapping[str, object]) -> list[object]:
+        return [params[name] for name in self.names]
+
+
+@cache
+def prepared(name: str) -> Prepared:
+    """The statement of `query` in PostgreSQL's own words: psycopg would translate a long one every time."""
+    names: dict[str, int] = {}
+    text = _PARAMETER.sub(
+        lambda found: f"${names.setdefault(found[1], len(names) + 1)}", query(name).decode()
+    )
+    return Prepared(text.replace("%%", "%").encode(), tuple(names))
+
+
+def scripts(folder: str) -> list[tuple[str, str]]:
+    """(name, text) of every file of sql/<folder>, in order."""
+    return sorted(
+        (entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
+        for entry in (sql_root() / folder).iterdir()
+        if entry.name.endswith(".sql")
+    )

@@ -1,0 +1,104 @@
+"""The process that does CPU-heavy or hostile work, without secrets. `bpc_worker/child.py` is its door."""
+
+import ctypes
+import math
+import os
+import resource
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from bpc_worker.handler_api import ChildTask, Code, JobError
+from bpc_worker.observability.tracebacks import type_and_place
+from bpc_worker.processes import hardening
+from bpc_worker.processes.frames import ChildAnswer, ChildCall, ChildFailure, frame, read_frame
+
+_PR_SET_PDEATHSIG = 1
+_MEGABYTE = 1024 * 1024
+_NICENESS = 5  # the worker, and a database beside it, go first when they have something to do
+_STATM = Path("/proc/self/statm")
+
+
+def main() -> None:
+    parent, memory_mb, cpu_seconds = (int(word) for word in sys.argv[1:4])
+    _die_with(parent)
+    _limit(memory_mb)
+    os.nice(_NICENESS)
+    calls = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # a print() in a task must not get between the answers
+    serve(calls, answers, cpu_seconds)
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before we asked
+        os._exit(1)
+
+
+def _limit(memory_mb: int) -> None:
+    hardening.close_memory()  # a core would hold customers' documents
+    resource.setrlimit(resource.RLIMIT_AS, (memory_mb * _MEGABYTE,) * 2)
+
+
+def _size() -> int:
+    """Bytes of address space, which is what the limit counts; 0 where nobody says."""
+    try:
+        return int(_STATM.read_bytes().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def _limit_cpu(seconds: int) -> None:
+    """From now on: the system counts a process's whole life, a call is to be charged for itself only."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    spent = math.ceil(used.ru_utime + used.ru_stime)
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, resource.RLIM_INFINITY))
+
+
+def serve(calls: BinaryIO, answers: BinaryIO, cpu_seconds: int) -> None:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    grown = (_size() + limit) // 2  # halfway: no call is to fail for what earlier ones left behind
+    while (body := read_frame(calls)) is not None:
+        _limit_cpu(cpu_seconds)
+        said = answer(body)
+        answers.write(frame(msgspec.structs.replace(said, last=_size() > grown)))
+
+
+def answer(body: bytes) -> ChildAnswer:
+    """The answer to one call; whatever goes wrong becomes an error with a code."""
+    try:
+        call = msgspec.msgpack.decode(body, type=ChildCall)
+        task = find_task(call.task)
+        request = msgspec.msgpack.decode(call.body, type=task.request)
+        return ChildAnswer(body=msgspec.msgpack.encode(task.run(request)))
+    except JobError as error:
+        return ChildAnswer(error=_failure(error))
+    except MemoryError:
+        return _failed(Code.CHILD_DIED, "out of memory")
+    except Exception as error:  # noqa: BLE001 - a bug in a task must not cost the child
+        return _failed(Code.INTERNAL_ERROR, type_and_place(error))
+
+
+def find_task(name: str) -> ChildTask[msgspec.Struct, msgspec.Struct]:
+    module, _, attribute = name.partition(":")
+    task = getattr(import_module(module), attribute, None)
+    if not isinstance(task, ChildTask) or task.name != name:
+        raise LookupError(f"{name} is not a ChildTask of that name")
+    return task
+
+
+def _failure(error: JobError) -> ChildFailure:
+    detail = None
+    if error.detail is not None:
+        detail = {key: msgspec.Raw(msgspec.msgpack.encode(value)) for key, value in error.detail.items()}
+    return ChildFailure(error.code, error.message, error.retryable, detail)
+
+
+def _failed(code: str, message: str) -> ChildAnswer:
+    return ChildAnswer(error=ChildFailure(code, message, retryable=True))

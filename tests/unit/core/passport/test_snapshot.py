@@ -1,0 +1,192 @@
+import dataclasses
+from random import Random
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpc_worker.core.base.canonical_json import decode, encode
+from bpc_worker.core.base.forms import parse_hash
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot, seal
+from tests.vectors import load
+
+SNAPSHOT_ID = UUID(int=1)
+BATTERY = FactRef("Battery", "battery:X", sha256(b"battery"))
+CELL = FactRef("Pcf", "pcf:cell", sha256(b"cell"))
+
+texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=5)
+hashes = st.binary(min_size=32, max_size=32)
+fact_lists = st.lists(
+    st.builds(FactRef, texts, texts, hashes),
+    max_size=8,
+    unique_by=lambda fact: (fact.fact_type, fact.fact_key),
+)
+
+
+@pytest.mark.parametrize("name", ["two_facts", "no_facts", "order_of_bytes"])
+def test_golden_vectors_give_their_bytes_and_hash(name: str) -> None:
+    vector = load(f"snapshot/{name}")
+    facts = [
+        FactRef(each["fact_type"], each["fact_key"], parse_hash(each["payload_hash"]))
+        for each in vector["input"]["facts"]
+    ]
+
+    snapshot = seal(UUID(vector["input"]["snapshot_id"]), facts)
+
+    assert snapshot.canonical.decode() == vector["expected"]["canonical"]
+    assert snapshot.snapshot_hash.hex() == vector["expected"]["sha256"]
+
+
+@given(fact_lists, st.randoms())
+def test_the_order_of_the_facts_does_not_matter(facts: list[FactRef], dice: Random) -> None:
+    shuffled = dice.sample(facts, len(facts))
+
+    assert seal(SNAPSHOT_ID, shuffled) == seal(SNAPSHOT_ID, facts)
+
+
+@given(fact_lists)
+def test_facts_stand_in_the_order_of_utf_8_bytes(facts: list[FactRef]) -> None:
+    expected = sorted(facts, key=lambda fact: (fact.fact_type.encode(), fact.fact_key.encode()))
+
+    assert list(seal(SNAPSHOT_ID, facts).facts) == expected
+
+
+@given(fact_lists)
+def test_opening_gives_the_sealed_snapshot_again(facts: list[FactRef]) -> None:
+    snapshot = seal(SNAPSHOT_ID, facts)
+
+    assert open_snapshot(snapshot.canonical, snapshot.snapshot_hash) == snapshot
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        seal(UUID(int=2), [BATTERY, CELL]),
+        seal(SNAPSHOT_ID, [BATTERY]),
+        seal(SNAPSHOT_ID, [BATTERY, dataclasses.replace(CELL, payload_hash=sha256(b"x"))]),
+        seal(SNAPSHOT_ID, [BATTERY, dataclasses.replace(CELL, fact_key="pcf:cel")]),
+        seal(SNAPSHOT_ID, [BATTERY, dataclasses.replace(CELL, fact_type="pcf")]),
+    ],
+)
+def test_any_other_content_has_another_hash(other: SealedSnapshot) -> None:
+    assert other.snapshot_hash != seal(SNAPSHOT_ID, [BATTERY, CELL]).snapshot_hash
+
+
+def test_the_same_fact_twice_is_refused() -> None:
+    with pytest.raises(
+        SnapshotError, match=r"^fact 'Battery' 'battery:X' is there twice, with payload hash "
+    ):
+        seal(SNAPSHOT_ID, [BATTERY, CELL, BATTERY])
+
+
+def test_two_contents_of_one_fact_are_refused_with_both_hashes() -> None:
+    other = dataclasses.replace(BATTERY, payload_hash=bytes(32))
+
+    with pytest.raises(
+        SnapshotError, match=f"'battery:X' has two contents.* {'00' * 32} and {BATTERY.payload_hash.hex()}"
+    ):
+        seal(SNAPSHOT_ID, [BATTERY, CELL, other])
+
+
+@pytest.mark.parametrize(
+    ("bad", "path"),
+    [
+        (FactRef("", "key", bytes(32)), "/facts/0/fact_type"),
+        (FactRef("A", "", bytes(32)), "/facts/0/fact_key"),
+        (FactRef("Z", "key", bytes(31)), "/facts/2/payload_hash"),
+        (FactRef("Z", "\ud800", bytes(32)), "/facts/2/fact_key"),
+        (FactRef("Z", "a\0", bytes(32)), "/facts/2/fact_key"),
+    ],
+)
+def test_ill_formed_facts_are_refused_with_their_place(bad: FactRef, path: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        seal(SNAPSHOT_ID, [CELL, bad, BATTERY])
+
+    assert caught.value.path == path
+
+
+def test_only_sealing_makes_a_sealed_snapshot() -> None:
+    with pytest.raises(TypeError, match=r"comes from seal\(\)"):
+        SealedSnapshot(
+            snapshot_id=SNAPSHOT_ID,
+            facts=(CELL, BATTERY),
+            canonical=b"",
+            snapshot_hash=bytes(32),
+            made_by=None,
+        )
+    with pytest.raises(TypeError):
+        dataclasses.replace(seal(SNAPSHOT_ID, [BATTERY]), facts=(), made_by=None)
+
+
+def test_bytes_with_another_hash_are_refused_with_both() -> None:
+    snapshot = seal(SNAPSHOT_ID, [BATTERY])
+    found = snapshot.snapshot_hash.hex()
+
+    with pytest.raises(SnapshotError, match=f"^hash: expected {'00' * 32}, found {found}$"):
+        open_snapshot(snapshot.canonical, bytes(32))
+
+
+def test_every_flipped_bit_is_noticed() -> None:
+    snapshot = seal(SNAPSHOT_ID, [BATTERY])
+    for bit in range(8 * len(snapshot.canonical)):
+        flipped = bytearray(snapshot.canonical)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(SnapshotError):
+            open_snapshot(bytes(flipped), snapshot.snapshot_hash)
+
+
+def good() -> dict[str, object]:
+    document = decode(seal(SNAPSHOT_ID, [BATTERY, CELL]).canonical)
+    assert isinstance(document, dict)
+    return dict(document)
+
+
+def facts_of(document: dict[str, object]) -> list[dict[str, object]]:
+    facts = document["facts"]
+    assert isinstance(facts, list)
+    return facts
+
+
+ILL_FORMED: list[tuple[object, str]] = [
+    ([], ""),
+    ({"snapshot_id": str(SNAPSHOT_ID)}, ""),
+    (good() | {"note": "hello"}, ""),
+    (good() | {"snapshot_version": "BPC-SNAPSHOT-2"}, "/snapshot_version"),
+    (good() | {"snapshot_id": "1"}, "/snapshot_id"),
+    (good() | {"facts": {}}, "/facts"),
+    (good() | {"facts": [1]}, "/facts/0"),
+    (good() | {"facts": [{"fact_type": "A", "fact_key": "a"}]}, "/facts/0"),
+    (good() | {"facts": [facts_of(good())[0] | {"fact_type": 1}]}, "/facts/0/fact_type"),
+    (good() | {"facts": [facts_of(good())[0] | {"fact_key": ""}]}, "/facts/0/fact_key"),
+    (good() | {"facts": [facts_of(good())[0] | {"payload_hash": "AB" * 32}]}, "/facts/0/payload_hash"),
+    (good() | {"facts": facts_of(good())[::-1]}, "/facts/0"),
+    (good() | {"facts": facts_of(good())[:1] * 2}, ""),
+]
+
+
+@pytest.mark.parametrize(("document", "path"), ILL_FORMED)
+def test_bytes_with_the_right_hash_but_another_form_are_refused(document: object, path: str) -> None:
+    data = encode(document)
+
+    with pytest.raises(SnapshotError) as caught:
+        open_snapshot(data, sha256(data))
+
+    assert caught.value.path == path
+
+
+def test_bytes_that_are_not_canonical_are_refused() -> None:
+    data = seal(SNAPSHOT_ID, [BATTERY]).canonical + b"\n"
+
+    with pytest.raises(SnapshotError, match="not canonical"):
+        open_snapshot(data, sha256(data))
+
+
+def test_facts_out_of_order_are_named() -> None:
+    data = encode(good() | {"facts": facts_of(good())[::-1]})
+
+    with pytest.raises(
+        SnapshotError, match=r"^/facts/0: out of order: expected fact 'Battery' 'battery:X' here$"
+    ):
+        open_snapshot(data, sha256(data))

@@ -1,0 +1,173 @@
+"""Checks that cannot be made to fail where the tests run: clocks, disks, poolers, a server's words."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import cast
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from bpc_worker.config.settings import Settings, load
+from bpc_worker.doctor import database, limits, machine
+from bpc_worker.doctor.catalogue import Thing, differences
+from bpc_worker.doctor.findings import Case, Finding, Thresholds, literal, quoted
+
+SECRET_URL = "postgresql://u:secret@h/d"
+
+
+class Answers:
+    """A connection that answers by the first line of the query, which says what it asks."""
+
+    def __init__(self, **rows: DictRow) -> None:
+        self._rows = rows
+
+    def execute(self, statement: bytes, _params: object = None) -> "Answers":
+        self._found = [
+            row for words, row in self._rows.items() if words.replace("_", " ") in statement.decode()
+        ]
+        return self
+
+    def fetchall(self) -> list[DictRow]:
+        return self._found
+
+
+def case(clock: Callable[[], float] = lambda: 0.0, **rows: DictRow) -> Case:
+    connection = cast("psycopg.Connection[DictRow]", Answers(**rows))
+    return Case(
+        settings=load(env={}),
+        registry={},
+        url=SECRET_URL,
+        connection=connection,
+        clock=clock,
+        thresholds=Thresholds(),
+    )
+
+
+def ticking(*times: float) -> Callable[[], float]:
+    ticks: Iterator[float] = chain(times, repeat(times[-1]))
+    return lambda: next(ticks)
+
+
+@pytest.mark.parametrize(
+    ("before", "there", "after", "words"),
+    [
+        (100.0, 100.5, 101.0, None),
+        (100.0, 98.1, 100.2, None),
+        (100.0, 130.0, 100.1, "29.9 s ahead of"),
+        (100.0, 90.0, 100.1, "10.0 s behind"),
+        (100.0, 105.0, 110.0, None),  # a slow answer is no wrong clock
+    ],
+)
+def test_a_clock_that_differs_by_more_than_the_answer_took(
+    before: float, there: float, after: float, words: str | None
+) -> None:
+    found = list(machine.check_clock(case(ticking(before, after), Who_answers={"now": there})))
+
+    assert [finding.check for finding in found] == ([] if words is None else ["clock.differs"])
+    assert words is None or words in found[0].what
+
+
+def test_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"path": "/data", "same_machine": True}
+    full = type(shutil.disk_usage("/"))(100 * 2**30, 95 * 2**30, 5 * 2**30)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    [finding] = machine.check_disk(case(Where_the_server_keeps=there))
+    assert finding.what == "5 % (5.0 GiB) are free where the data is: /data"
+
+    elsewhere = case(Where_the_server_keeps={**there, "same_machine": False})
+    assert list(machine.check_disk(elsewhere)) == []
+
+
+def test_a_folder_that_is_not_to_be_seen_is_no_finding() -> None:
+    there = {"path": "/nowhere/at/all", "same_machine": True}
+
+    assert list(machine.check_disk(case(Where_the_server_keeps=there))) == []
+
+
+def refused(text: str, settings: Settings | None = None) -> Finding:
+    return database.unreachable(settings or load(env={}), SECRET_URL, psycopg.OperationalError(text))
+
+
+@pytest.mark.parametrize(
+    ("said", "check", "fix"),
+    [
+        ('FATAL:  database "d" does not exist', "database.missing", 'CREATE DATABASE "d";'),
+        ("FATAL:  password authentication failed for user", "database.password", '\\password "u"'),
+        ("FATAL:  sorry, too many clients already", "database.full", "ALTER SYSTEM SET max_connections"),
+        (
+            "ERROR:  unsupported startup parameter: options",
+            "database.pooler",
+            "BPC_DB_PREPARED_STATEMENTS=off",
+        ),
+        ("connection refused", "database.unreachable", "pg_isready --dbname="),
+        ("", "database.unreachable", "pg_isready --dbname="),
+    ],
+)
+def test_what_a_server_says_at_the_door_becomes_a_finding(said: str, check: str, fix: str) -> None:
+    finding = refused(said)
+
+    assert finding.check == check
+    assert fix in finding.fix
+    assert "secret" not in f"{finding.what}{finding.why}{finding.fix}"
+
+
+def test_a_pooler_that_swallows_settings_is_noticed_by_their_absence() -> None:
+    settings = {"name": "statement_timeout", "setting": "0"}
+    found = database.check(
+        case(
+            Who_answers={
+                "version": "18",
+                "version_number": 180000,
+                "in_recovery": False,
+                "client_port": None,
+            },
+            The_settings={**settings},
+        )
+    )
+
+    assert [finding.check for finding in found] == ["database.pooler"]
+
+
+@pytest.mark.parametrize(
+    ("number", "level"), [(130000, ["wrong"]), (140005, ["note"]), (150000, []), (180000, [])]
+)
+def test_old_servers(number: int, level: list[str]) -> None:
+    found = database._version({"version": "x", "version_number": number})
+
+    assert [finding.level for finding in found] == level
+
+
+def test_a_standby_is_told() -> None:
+    [finding] = database._writable({"in_recovery": True})
+
+    assert finding.fix.startswith("SELECT pg_promote();")
+
+
+def test_connections_are_counted_as_they_are_configured() -> None:
+    def of(**env: str) -> int:
+        return limits.per_worker(replace(case(), settings=load(env=env)))
+
+    assert of() == 4 + 1 + 4 + 1  # its engine, a sign of life, handlers, the bell
+    assert of(BPC_NOTIFY_ENABLED="false", BPC_DB_HANDLER_CONNECTIONS="2") == 4 + 1 + 2
+    assert of(BPC_PRODUCER_SCAN_DIR="/srv/inbox") == of() + 3
+
+
+def test_names_and_texts_are_quoted_for_pasting() -> None:
+    assert quoted('a"b') == '"a""b"'
+    assert literal("it's") == "'it''s'"
+    assert literal("a\\b") == " E'a\\\\b'"
+
+
+def test_what_somebody_added_beside_our_tables_is_nobodys_business() -> None:
+    ours = Thing("table", "jobs", "jobs", "table")
+    found = [
+        ours,
+        Thing("trigger", "mine.t", "mine", "x", unmake="DROP TRIGGER t ON mine"),
+        Thing("index", "mine", "jobs", "x", unmake="DROP INDEX mine"),
+        Thing("column", "jobs.mine", "jobs", "text"),
+    ]
+
+    assert list(differences([ours], found)) == []

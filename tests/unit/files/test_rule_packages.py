@@ -1,0 +1,243 @@
+"""The rule modules that come with the worker: checked, tested, and tested tests."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.audience import Audience
+from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, verify_bundle
+from bpc_worker.core.passport.compile import Sizes
+from bpc_worker.core.passport.disclosure import view
+from bpc_worker.core.rules.module import load
+from bpc_worker.core.rules.source import Limits
+from bpc_worker.core.rules.syntax import ExpectAudiences
+from bpc_worker.core.rules.testing import run_tests
+from bpc_worker.core.rules.typed import Example
+from bpc_worker.files.rules import RuleFileError, read_rules, shipped
+from tests.mutation import mutants as mutation
+from tests.mutation import mutate_rules
+from tests.support.passports import bundle_parts, compiled, registry, some_facts
+
+ROOT = Path(__file__).parents[3]
+SOURCE = read_rules("battery_core")
+WEAK = """
+table t: Int = {"a": 1};
+field n: Int for public = requireSome(lookup(t, "a")) + 2;
+example little: {} => expect(n, > 0);
+"""
+
+
+def fields_of(payload: bytes) -> Mapping[str, object]:
+    document = canonical_json.decode(payload)
+    assert isinstance(document, dict)
+    found = document["fields"]
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_module_has_no_warnings_and_can_be_published(name: str) -> None:
+    module = load(read_rules(name))
+    report = run_tests(module)
+
+    assert module.warnings == ()
+    assert [each for each in report.results if each.failure] == []
+    assert report.publishable
+
+
+def test_every_value_it_takes_from_a_fact_is_described_on_top() -> None:
+    described = SOURCE.partition("\ntable")[0]
+    taken = set(re.findall(r'recordGet\(\w+(?:\(.*?\)\))?, "(\w+)"\)', SOURCE))
+    fixtures = set(re.findall(r'"(\w+)": ', SOURCE.partition("-- TESTS")[2]))
+
+    assert taken == fixtures
+    assert len(taken) == 22
+    assert {name for name in taken if not re.search(rf"\b{name}\b", described)} == set()
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_its_tests_say_of_every_field_once_who_sees_it(name: str) -> None:
+    module = load(read_rules(name))
+    examples = [test for test in module.tests if isinstance(test, Example)]
+    said = [each.path for test in examples for each in test.expectations if isinstance(each, ExpectAudiences)]
+
+    assert sorted(said) == sorted(module.fields)
+
+
+def test_the_worked_check_stands_in_the_passport() -> None:
+    made = compiled(some_facts())
+    fields = fields_of(made.payload)
+
+    assert fields["carbon_footprint"] == {
+        "absolute": {"unit": "tCO2e", "value": "5.400"},
+        "per_kwh": {"unit": "kgCO2e_per_kWh", "value": "0.1500"},
+        "share": {
+            "raw_material": {"unit": "pct", "value": "55.56"},
+            "production": {"unit": "pct", "value": "33.33"},
+            "distribution": {"unit": "pct", "value": "16.67"},
+            "end_of_life": {"unit": "pct", "value": "-5.56"},
+        },
+        "stage_per_kwh": {
+            "raw_material": {"unit": "kgCO2e_per_kWh", "value": "0.0833"},
+            "production": {"unit": "kgCO2e_per_kWh", "value": "0.0500"},
+            "distribution": {"unit": "kgCO2e_per_kWh", "value": "0.0250"},
+            "end_of_life": {"unit": "kgCO2e_per_kWh", "value": "-0.0083"},
+        },
+    }
+
+
+def test_what_is_withheld_is_computed_and_kept_in_the_proof() -> None:
+    made = compiled(some_facts(manufacturing_date="2026-12-01"), law_date=date(2027, 2, 18))
+    carbon = fields_of(made.payload)["carbon_footprint"]
+
+    assert isinstance(carbon, dict)
+    assert carbon["per_kwh"] == {
+        "empty": "withheld", "reason": "kept, not shown before the acts of Art. 7(1) apply",
+    }  # fmt: skip
+    assert b'"result":{"qty":"0.1500","unit":"kgCO2e_per_kWh"}' in made.proof
+    assert b"0.1500" not in made.payload
+
+
+def test_each_audience_sees_what_the_law_gives_it() -> None:
+    tree = compiled(some_facts()).disclosure
+    seen = {}
+    for audience in Audience:
+        entries = view(tree, audience)["fields"]
+        assert isinstance(entries, list)
+        seen[str(audience)] = len(entries)
+
+    assert seen == {"public": 29, "legitimate_interest": 32, "authorities": 37, "commission": 38}
+
+
+def test_a_passport_stays_under_half_of_the_size_limits() -> None:
+    made = compiled(some_facts())
+
+    assert len(made.payload) < Sizes().payload / 2
+    assert len(made.proof) < Sizes().proof / 2
+
+
+@pytest.mark.parametrize("with_facts", [True, False])
+@pytest.mark.parametrize("law_date", [date(2028, 8, 18), date(2030, 8, 18)])
+def test_its_passports_verify_at_both_levels(with_facts: bool, law_date: date) -> None:  # noqa: FBT001
+    parts = bundle_parts(law_date=law_date)
+    if not with_facts:
+        del parts[FACTS]
+    verified = verify_bundle(parts, registry())
+
+    assert verified.proof is not None
+    assert len(verified.proof.fields) == 40
+    assert {PAYLOAD, PROOF} <= set(parts)
+
+
+def test_its_tests_notice_what_is_wrong_with_it() -> None:
+    """A sample, evenly spread; `python -m tests.mutation.mutate_rules` tries all."""
+    found = mutate_rules.run(SOURCE, sample=60)
+
+    assert [mutate_rules.shown(SOURCE, each) for each in found.survivors] == []
+    assert found.killed > 40
+
+
+def test_every_excluded_mutant_exists() -> None:
+    made = {(each.owner, each.change) for each in mutation.mutants(SOURCE)}
+
+    assert set(mutate_rules.EQUIVALENT) <= made
+
+
+def test_the_mutants_of_a_text() -> None:
+    source = """
+    table t: Date = {"a": date("2027-02-18")};
+    field f: Bool = let x = if (1.0 < 2.0) then qty(-1, kg) else round(half_even, 0, qty(1, kg));
+      assert(x != qty(0, kg), "A", "b"); !(x > qty(5, kg)) && lawDate() == requireSome(lookup(t, "a"));
+    """
+    found = mutation.mutants(source)
+    changes = [each.change for each in found]
+
+    for change in (
+        '"a" -> "a_"', '"2027-02-18" -> "2027-02-19"', '"2027-02-18" -> "2027-02-17"', "if (c) -> if (!(c))",
+        "1.0 -> 1.1", "1.0 -> 0.9", "< -> <=", "< -> >=", "- -> nothing", "kg -> g", "kg -> mg", "kg -> t",
+        "half_even -> half_up", "half_even -> floor", "0 -> 1", "0 -> -1", "assert -> dropped", "!= -> ==",
+        "! -> nothing", "> -> >=", "> -> <=", "5 -> 6", "5 -> 4", "&& -> ||", "== -> !=",
+    ):  # fmt: skip
+        assert change in changes
+    assert [change for change in changes if change.startswith(("with ", "without "))] == [
+        "with legitimate_interest", "with authorities", "with commission",
+    ]  # fmt: skip
+    assert '"A" -> "A_"' not in changes
+    for each in found:
+        assert each.applied(source) != source
+
+
+def test_a_weak_test_lets_mutants_live(tmp_path: Path) -> None:
+    file = tmp_path / "weak.rules"
+    file.write_text(WEAK)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mutation.mutate_rules", str(file)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stdout.startswith("""\
+survived: line 2, column 22, t: 1 -> 2
+survived: line 2, column 22, t: 1 -> 0
+survived: line 3, column 14, n: with legitimate_interest
+survived: line 3, column 14, n: with authorities
+survived: line 3, column 14, n: with commission
+survived: line 3, column 57, n: 2 -> 3
+survived: line 3, column 57, n: 2 -> 1
+9 mutants: 2 killed, 7 survived, 0 excluded; 0 more were refused by the check""")
+
+
+def test_a_changed_audience_is_killed_by_a_test_that_says_it() -> None:
+    strict = WEAK.replace("> 0)", "> 0), expectAudiences(n, public)")
+    survivors = mutate_rules.run(strict).survivors
+
+    assert [each.change for each in survivors] == ["1 -> 2", "1 -> 0", "2 -> 3", "2 -> 1"]
+
+
+def test_a_module_that_fails_as_it_is_cannot_be_mutated() -> None:
+    with pytest.raises(ValueError, match="fails its own tests"):
+        mutate_rules.run(WEAK.replace("> 0", "> 9"))
+
+
+def test_the_rules_do_not_depend_on_the_order_of_the_facts() -> None:
+    facts = some_facts()
+
+    assert compiled(facts).payload == compiled(facts[::-1]).payload
+
+
+@pytest.mark.parametrize("given", ["battery_cor", "no/such.rules", "Battery_Core"])
+def test_a_text_that_is_not_there_is_said_so(given: str) -> None:
+    with pytest.raises(RuleFileError, match=re.escape(given)):
+        read_rules(given)
+
+
+def test_a_file_goes_before_a_shipped_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "battery_core").write_text("field a: Int = 1;")
+
+    assert read_rules("battery_core") == "field a: Int = 1;"
+
+
+def test_a_text_that_is_too_long_or_not_utf8_is_refused(tmp_path: Path) -> None:
+    long, odd = tmp_path / "long.rules", tmp_path / "odd.rules"
+    long.write_bytes(b" " * (Limits().source_bytes + 1))
+    odd.write_bytes(b'field a: Text = "\xff";')
+
+    with pytest.raises(RuleFileError, match="More than 1048576 bytes"):
+        read_rules(str(long))
+    with pytest.raises(RuleFileError, match="not UTF-8 at byte 17"):
+        read_rules(str(odd))
+
+
+def test_one_test_can_be_run_alone() -> None:
+    module = load(SOURCE)
+    [first, *_] = module.tests
+
+    assert run_tests(replace(module, tests=(first,))).cases == 1

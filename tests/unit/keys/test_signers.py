@@ -1,0 +1,96 @@
+"""Whoever signs, the signature is verified before it is used, and the private key is shown to nobody."""
+
+import copy
+import pickle
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.signing import Fault, KeyRegistry, KeyStatus, RegisteredKey, SignatureError, verify
+from bpc_worker.domain.signing import sign_receipt_hash
+from bpc_worker.keys.signers import LocalSigner
+
+if TYPE_CHECKING:
+    from bpc_worker.handler_api import Signer
+
+SEED = sha256(b"a seed of the tests")
+HASH = sha256(b"a receipt")
+SIGNER = LocalSigner("key-1", SEED)
+
+
+def registry(status: KeyStatus = KeyStatus.ACTIVE) -> KeyRegistry:
+    return KeyRegistry({"key-1": RegisteredKey(SIGNER.public_key, status)})
+
+
+async def test_an_active_key_signs() -> None:
+    signature = await sign_receipt_hash(SIGNER, registry(), HASH, key_id="key-1")
+
+    verify(registry(), "key-1", HASH, signature)
+
+
+@pytest.mark.parametrize(
+    ("status", "fault"), [(KeyStatus.RETIRED, Fault.NOT_ACTIVE), (KeyStatus.REVOKED, Fault.REVOKED)]
+)
+async def test_only_an_active_key_signs(status: KeyStatus, fault: Fault) -> None:
+    with pytest.raises(SignatureError) as caught:
+        await sign_receipt_hash(SIGNER, registry(status), HASH, key_id="key-1")
+
+    assert caught.value.fault is fault
+
+
+async def test_only_hashes_are_signed() -> None:
+    with pytest.raises(SignatureError, match=r"^receipt hash: expected 32 bytes, found 31$"):
+        await sign_receipt_hash(SIGNER, registry(), HASH[1:], key_id="key-1")
+
+
+@dataclass
+class FaultySigner:
+    """As a broken HSM would be: the right key, a wrong answer."""
+
+    answer: bytes
+    key_id: str = "key-1"
+    public_key: bytes = SIGNER.public_key
+
+    async def sign(self, receipt_hash: bytes) -> bytes:
+        return self.answer if receipt_hash else b""
+
+
+@pytest.mark.parametrize("kind", ["empty", "zeros", "of another hash"])
+async def test_a_wrong_signature_is_noticed_before_it_is_used_and_is_not_shown(kind: str) -> None:
+    """A faulty Ed25519 signature beside the right one gives the private key away."""
+    other = await SIGNER.sign(sha256(HASH))
+    signer: Signer = FaultySigner({"empty": b"", "zeros": bytes(64)}.get(kind, other))
+
+    with pytest.raises(SignatureError) as caught:
+        await sign_receipt_hash(signer, registry(), HASH, key_id="key-1")
+
+    assert other.hex() not in str(caught.value)
+    assert other[:32].hex() not in repr(caught.value)
+
+
+def test_a_signer_shows_its_key_in_no_way() -> None:
+    shown = f"{SIGNER!r} {SIGNER} {SIGNER.__slots__}"
+
+    assert SIGNER.public_key.hex() in shown
+    assert SEED.hex() not in shown
+    assert repr(SEED)[2:-1] not in shown
+    assert not hasattr(SIGNER, "__dict__")
+    for act in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="neither pickled nor copied"):
+            act(SIGNER)
+
+
+async def test_a_traceback_with_locals_does_not_show_it_either() -> None:
+    try:
+        await sign_receipt_hash(SIGNER, registry(), b"short", key_id="key-1")
+    except SignatureError as error:
+        told = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+    else:
+        pytest.fail("that is no hash")
+
+    assert "LocalSigner" in told
+    assert SEED.hex() not in told
+    assert repr(SEED)[2:-1] not in told
