@@ -26,6 +26,11 @@ class Alias:
     def is_variable(self) -> bool:
         return self.name.isupper()
 
+    @property
+    def remark(self) -> str:
+        """What is different, to be put behind its name."""
+        return f" ({self.note})" if self.note else ""
+
 
 def _number(value: object, scale: Callable[[float], float]) -> object:
     """A finite number or duration, scaled; anything else as it is, for the key to refuse."""
