@@ -30,31 +30,27 @@ class Kind:
     schema: Schema = field(default_factory=dict)
 
 
-def whole(low: int, high: int) -> Kind:
-    def parse(value: object) -> int:
-        number = int(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
+def _number(read: type[int] | type[float], fits: Callable[[float], bool]) -> Parse:
+    def parse(value: object) -> float:
+        found = read(value) if isinstance(value, str) else value
+        if isinstance(found, bool) or not isinstance(found, int | read) or not fits(found):
             raise ValueError
-        return number
+        return read(found)
 
+    return parse
+
+
+def whole(low: int, high: int) -> Kind:
     schema = {"type": "integer", "minimum": low, "maximum": high}
-    return Kind(f"a whole number from {low} to {high}", parse, schema)
+    words = f"a whole number from {low} to {high}"
+    return Kind(words, _number(int, lambda found: low <= found <= high), schema)
 
 
 def number(low: float, high: float, *, above: bool = False) -> Kind:
     """A number from `low` (or above it) to `high`."""
-
-    def fits(number: float) -> bool:
-        return low <= number <= high and not (above and number == low)
-
-    def parse(value: object) -> float:
-        number = float(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, int | float) or not fits(number):
-            raise ValueError
-        return float(number)
-
     schema = {"type": "number", "exclusiveMinimum" if above else "minimum": low, "maximum": high}
-    return Kind(f"a number {'above' if above else 'from'} {low:g} to {high:g}", parse, schema)
+    words = f"a number {'above' if above else 'from'} {low:g} to {high:g}"
+    return Kind(words, _number(float, lambda n: low <= n <= high and not (above and n == low)), schema)
 
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
@@ -152,37 +148,27 @@ def _public_key(value: object) -> str:
 public_key = Kind("exactly 32 bytes in base64 or hex", _public_key, {"type": "string"})
 
 
-def _parts(value: object) -> list[object] | tuple[object, ...]:
-    """Of a list, or of a text with commas."""
-    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-    if not isinstance(parts, list | tuple):
-        raise ValueError  # noqa: TRY004 - the word for a value that is not allowed
-    return parts
+def _listed(
+    read: Callable[[object], T], each: Callable[[T], T] = lambda found: found, *, least: int = 0
+) -> Callable[[object], tuple[T, ...]]:
+    """At least so many of what is read, none of them twice, each as the other function gives it back."""
 
-
-def _listed(longest: int, each: Callable[[str], str] = str) -> Callable[[object], tuple[str, ...]]:
-    """Texts, each as the function gives it back, none of them twice."""
-    parse_text = _short(longest)
-
-    def parse(value: object) -> tuple[str, ...]:
-        texts = [parse_text(part) for part in _parts(value)]
-        return tuple(dict.fromkeys(each(text) for text in texts))
+    def parse(value: object) -> tuple[T, ...]:
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or len(parts) < least:
+            raise ValueError
+        return tuple(dict.fromkeys([each(found) for found in [read(part) for part in parts]]))
 
     return parse
 
 
-def _names(value: object) -> tuple[str, ...]:
-    # A file of old has a mapping from priority to queue here.
-    found = _listed(100)(list(value.values()) if isinstance(value, dict) else value)
-    if not found:
-        raise ValueError
-    return found
+def _like(pattern: str, complaint: str) -> Callable[[str], str]:
+    def check(written: str) -> str:
+        if not re.fullmatch(pattern, written):
+            raise NotAllowedError(f"{written} {complaint}")
+        return written
 
-
-def _absolute(path: str) -> str:
-    if not path.startswith("/"):
-        raise NotAllowedError(f"{path} is not an absolute path")
-    return path
+    return check
 
 
 def _cidr(written: str) -> str:
@@ -193,40 +179,36 @@ def _cidr(written: str) -> str:
     return written
 
 
-def _table(name: str) -> str:
-    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
-        raise NotAllowedError(f"{name} is no plain name of a table")
-    return name
-
-
 def _ending(written: str) -> str:
     return "." + written.lower().removeprefix(".")
 
 
 _OR_COMMAS = "a list or separated by commas"
 _PATH = {"type": "string", "pattern": "^/"}
-_folders = _listed(4096, _absolute)
-names = Kind(f"names of 1 to 100 characters, {_OR_COMMAS}", _names, {**_LIST, "minItems": 1})
+_port = whole(1, 65535)
+_names = _listed(_short(100), least=1)
+_folders = _listed(_short(4096), _like("/.*", "is not an absolute path"))
+_tables = _listed(_short(63), _like("[a-z_][a-z0-9_]*", "is no plain name of a table"))
+_ports = _listed(_port.parse, least=1)
+
+names = Kind(
+    f"names of 1 to 100 characters, {_OR_COMMAS}",
+    # A file of old has a mapping from priority to queue here.
+    lambda value: _names(list(value.values()) if isinstance(value, dict) else value),
+    {**_LIST, "minItems": 1},
+)
 folders = Kind(f"absolute paths of folders, {_OR_COMMAS}", _folders, _LIST)
 folder = Kind("the absolute path of a folder", lambda value: _folders([value])[0], _PATH)
 file = Kind("the absolute path of a file", folder.parse, _PATH)
-cidrs = Kind(f"networks like 10.1.0.0/16 or fd00::/8, {_OR_COMMAS}", _listed(50, _cidr), _LIST)
-patterns = Kind(f"patterns like *.csv, {_OR_COMMAS}", _listed(200), _LIST)
-endings = Kind(f"endings of file names like .json, {_OR_COMMAS}", _listed(200, _ending), _LIST)
-tables = Kind(f"plain lower-case names of tables, {_OR_COMMAS}", _listed(63, _table), _LIST)
-
-
-def _ports(value: object) -> tuple[object, ...]:
-    found = tuple(dict.fromkeys(map(_port.parse, _parts([value] if isinstance(value, int) else value))))
-    if not found:
-        raise ValueError
-    return found
-
-
-_port = whole(1, 65535)
-_PORTS = {"type": "array", "items": _port.schema, "minItems": 1}
-ports = Kind(f"whole numbers from 1 to 65535, {_OR_COMMAS}", _ports, _PORTS)
-
+cidrs = Kind(f"networks like 10.1.0.0/16 or fd00::/8, {_OR_COMMAS}", _listed(_short(50), _cidr), _LIST)
+patterns = Kind(f"patterns like *.csv, {_OR_COMMAS}", _listed(_short(200)), _LIST)
+endings = Kind(f"endings of file names like .json, {_OR_COMMAS}", _listed(_short(200), _ending), _LIST)
+tables = Kind(f"plain lower-case names of tables, {_OR_COMMAS}", _tables, _LIST)
+ports = Kind(
+    f"whole numbers from 1 to 65535, {_OR_COMMAS}",
+    lambda value: _ports([value] if isinstance(value, int) else value),
+    {"type": "array", "items": _port.schema, "minItems": 1},
+)
 priority = Kind(
     "critical, high, normal or low (or 0 to 3)",
     lambda value: Priority.named(value).label,

@@ -21,8 +21,9 @@ _MOST_DAYS = 36500
 
 OTHERS = "*"  # in a mapping by type: every type that is not named
 _SEED = secret_bytes(32, 32)
-_JOB_TYPE = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
-_KEY_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_NAME = "[a-z][a-z0-9_-]{0,63}", "the name must match"
+_JOB_TYPE = "[A-Z][A-Z0-9_]{2,63}", "a job type matches"
+_KEY_NAME = "[A-Za-z0-9._-]{1,100}", "the name of a key matches"
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*$")]
 _Path = Annotated[str, msgspec.Meta(pattern=r"^/[^\0]*$")]
@@ -95,18 +96,13 @@ def _mapping(value: object, entry: Callable[[object, object], T], *, secret: boo
     return found
 
 
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
-        raise NotAllowedError("the name must match ^[a-z][a-z0-9_-]{0,63}$")
-
-
-def _check_type(name: object) -> None:
-    if not isinstance(name, str) or not _JOB_TYPE.fullmatch(name):
-        raise NotAllowedError(f"a job type matches ^{_JOB_TYPE.pattern}$")
+def _check_name(name: object, pattern: str, what: str) -> None:
+    if not isinstance(name, str) or not re.fullmatch(pattern, name):
+        raise NotAllowedError(f"{what} ^{pattern}$")
 
 
 def _command(name: object, entry: object) -> Command:
-    _check_name(name)
+    _check_name(name, *_NAME)
     parsed = msgspec.convert(entry, _CommandEntry)
     if not parsed.argv[0].startswith("/"):
         raise NotAllowedError("argv[0] must be an absolute path")
@@ -122,13 +118,13 @@ def _rate(name: object, entry: object) -> Rate:
 
 
 def _schedule(name: object, entry: object) -> Schedule:
-    _check_name(name)
+    _check_name(name, *_NAME)
     parsed = msgspec.convert(entry, Schedule)
     try:
         Cron.parse(parsed.cron)
     except CronError as error:
         raise NotAllowedError(str(error)) from error
-    _check_type(parsed.type)
+    _check_name(parsed.type, *_JOB_TYPE)
     return parsed
 
 
@@ -143,8 +139,7 @@ def _seed(name: object, seed: object) -> object:
 
 
 def _sealing_key(name: object, entry: object) -> bytes:
-    if not isinstance(name, str) or not _KEY_NAME.fullmatch(name):
-        raise NotAllowedError(f"the name of a key matches ^{_KEY_NAME.pattern}$")
+    _check_name(name, *_KEY_NAME)
     try:
         return decoded(entry, 32, 32)
     except ValueError as error:
@@ -175,7 +170,7 @@ def by_type(kind: Kind, others: float) -> Kind:
 
     def entry(name: object, value: object) -> object:
         if name != OTHERS:
-            _check_type(name)
+            _check_name(name, *_JOB_TYPE)
         try:
             return kind.parse(value)
         except ValueError:
