@@ -157,7 +157,7 @@ def _listed(
         parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
         if not isinstance(parts, list | tuple) or len(parts) < least:
             raise ValueError
-        return tuple(dict.fromkeys([each(found) for found in [read(part) for part in parts]]))
+        return tuple(each(found) for found in dict.fromkeys([read(part) for part in parts]))
 
     return parse
 

@@ -76,12 +76,11 @@ def _shown(value: object) -> str:
         case Command():
             return value.argv[0]
         case dict():  # of commands and schedules only the names: what is in them may be secret
-            return ", ".join(_entry(name, each) for name, each in value.items())
+            return ", ".join(
+                f"{name}={_shown(each)}" if isinstance(each, int | float) else name
+                for name, each in value.items()
+            )
         case tuple():
             return ", ".join(map(str, value))
         case _:
             return str(value)
-
-
-def _entry(name: str, value: object) -> str:
-    return f"{name}={_shown(value)}" if isinstance(value, int | float) else name

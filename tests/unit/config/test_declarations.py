@@ -10,7 +10,7 @@ import pytest
 from bpc_worker.config.keys import keys_of, section, setting
 from bpc_worker.config.kinds import text, whole
 from bpc_worker.config.load import load
-from bpc_worker.config.maps import by_type
+from bpc_worker.config.maps import Schedule, by_type
 from bpc_worker.config.settings import KEYS
 
 
@@ -64,6 +64,12 @@ def test_the_password_of_a_url_that_is_made_of_parts_is_not_printed(
 
     assert settings.database.url == "postgresql://u:hidden@h/db"
     assert "hidden" not in repr(settings)
+
+
+def test_the_payload_of_a_schedule_is_not_printed() -> None:
+    schedule = Schedule(cron="0 3 * * *", type="RUN_COMMAND", tenant="acme", payload={"token": "hidden"})
+
+    assert repr(schedule) == ("Schedule(cron='0 3 * * *', type='RUN_COMMAND', tenant='acme', queue=None)")
 
 
 def test_no_default_is_refused_by_its_own_kind() -> None:
