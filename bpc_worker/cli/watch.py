@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.operator import as_operator, job_ids_from, json_line
-from bpc_worker.cli._common.parts import Command, printable
-from bpc_worker.cli._common.session import config_option, json_option, plain
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import config_option, job_id_from, json_option
+from bpc_worker.cli._common.output import json_line, plain, printable
+from bpc_worker.cli._common.sessions import as_operator
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ _ROWS = 20
 _WIDE = 240
 
 
-@click.command(cls=Command)
+@main.command()
 @click.option(
     "--all", "with_finished", is_flag=True, help="SUCCEEDED and CANCELLED too: reads the whole table."
 )
@@ -39,7 +40,7 @@ def stats(*, with_finished: bool, as_json: bool, config_path: str | None) -> Non
         _show(seen)
 
 
-@click.command(cls=Command)
+@main.command()
 @click.option("--once", is_flag=True, help="Show it once and end.")
 @click.option("--every", type=click.FloatRange(0.1, 3600), default=1.0, show_default=True, help="Seconds.")
 @json_option("One JSON object per look.")
@@ -83,7 +84,7 @@ def top(*, once: bool, every: float, as_json: bool, config_path: str | None) -> 
         raise SystemExit(0) from None
 
 
-@click.command(cls=Command)
+@main.command()
 @click.option(
     "-n", "--lines", type=click.IntRange(0, 100_000), default=10, show_default=True, help="Earlier ones."
 )
@@ -101,7 +102,7 @@ def tail(*, lines: int, job_id: str | None, no_follow: bool, as_json: bool, conf
     """
     from bpc_worker.operator import watch
 
-    wanted = None if job_id is None else job_ids_from([job_id])[0]
+    wanted = None if job_id is None else job_id_from(job_id)
 
     async def follow(op: "Operator") -> None:
         async for event in watch.tail(op, lines=lines, job_id=wanted, follow=not no_follow):

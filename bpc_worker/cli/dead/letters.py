@@ -7,9 +7,18 @@ from uuid import UUID
 
 import click
 
-from bpc_worker.cli._common.operator import as_operator, collected, json_line, show_jobs
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, Group, fail, printable
-from bpc_worker.cli._common.session import config_option, counted, json_option, limit_option, tell
+from bpc_worker.cli._common.options import config_option, json_option, limit_option
+from bpc_worker.cli._common.output import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    counted,
+    fail,
+    json_line,
+    printable,
+    tell,
+)
+from bpc_worker.cli._common.sessions import as_operator, collected
+from bpc_worker.cli.dead import dead
 from bpc_worker.cli.dead.many import (
     act_options,
     check_named,
@@ -19,18 +28,14 @@ from bpc_worker.cli.dead.many import (
     patch_many,
     show_kinds,
 )
-from bpc_worker.cli.jobs.jobs import each_of, show_job
+from bpc_worker.cli.jobs.act import each_of
+from bpc_worker.cli.jobs.look import show_job, show_jobs
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.operator.acts import Patch
     from bpc_worker.operator.dead import Kind
     from bpc_worker.operator.jobs import JobLine
     from bpc_worker.operator.session import Operator
-
-
-@click.group(cls=Group)
-def dead() -> None:
-    """Dead letters: jobs that nobody tries again by himself."""
 
 
 @dead.command("list")
@@ -62,10 +67,8 @@ def dead_list(
         return await collected(letters.lines(op, await wanted.choice(op), limit=limit))
 
     found = as_operator(config_path, chosen)
-    show_jobs(found, as_json=as_json)
-    if not found:
-        tell("no such dead letters")
-    elif len(found) == limit:
+    show_jobs(found, as_json=as_json, nothing="no such dead letters")
+    if len(found) == limit:
         tell(f"there may be more than these {limit}: say --limit, or --count")
 
 

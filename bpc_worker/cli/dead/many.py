@@ -1,21 +1,26 @@
 """Dead letters chosen by filters, counted before they are touched, and worked off in pages."""
 
-from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.operator import age_options, as_operator, job_ids_from, one_tenant_option
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, fail
-from bpc_worker.cli._common.session import config_option, counted, show_lines, tell
+from bpc_worker.cli._common.options import (
+    age_options,
+    config_option,
+    job_ids_from,
+    one_tenant_option,
+    several,
+)
+from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, counted, fail, show_list, tell
+from bpc_worker.cli._common.sessions import as_operator
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from collections.abc import AsyncIterator, Callable
+
     from bpc_worker.operator.acts import Patch
     from bpc_worker.operator.dead import Choice, Kind
     from bpc_worker.operator.session import Operator
-
-Callback = TypeVar("Callback", bound=Callable[..., object])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,30 +49,20 @@ class Filters:
         )  # fmt: skip
 
 
-def filter_options(command: Callback) -> Callback:
-    for option in (
-        click.option(
-            "--failed", "failed_too", is_flag=True, help="FAILED jobs too, which no retry would help."
-        ),
-        one_tenant_option,
-        age_options("Died"),
-        click.option("--code", help="Only with this error code."),
-        click.option("--type", "job_type", help="Only of this type."),
-    ):
-        command = option(command)
-    return command
-
-
-def act_options(command: Callback) -> Callback:
-    for option in (
-        config_option,
-        click.option("--yes", is_flag=True, help="Do it; without this they are only counted."),
-        click.option("--all", "everything", is_flag=True, help="All of them, without a filter."),
-        filter_options,
-        click.argument("job_ids", metavar="[ID]...", nargs=-1),
-    ):
-        command = option(command)
-    return command
+filter_options = several(
+    click.option("--type", "job_type", help="Only of this type."),
+    click.option("--code", help="Only with this error code."),
+    age_options("Died"),
+    one_tenant_option,
+    click.option("--failed", "failed_too", is_flag=True, help="FAILED jobs too, which no retry would help."),
+)
+act_options = several(
+    click.argument("job_ids", metavar="[ID]...", nargs=-1),
+    filter_options,
+    click.option("--all", "everything", is_flag=True, help="All of them, without a filter."),
+    click.option("--yes", is_flag=True, help="Do it; without this they are only counted."),
+    config_option,
+)
 
 
 def filters_from(given: dict[str, object]) -> Filters:
@@ -84,10 +79,12 @@ def check_named(job_ids: tuple[str, ...], wanted: Filters, *, everything: bool, 
 
 
 def show_kinds(kinds: "list[Kind]", *, as_json: bool = False) -> None:
-    def line(kind: "Kind") -> list[object]:
-        return [kind.count, kind.type, kind.fail_code, kind.oldest, kind.newest]
-
-    show_lines(kinds, line, as_json=as_json, titles=("count", "type", "code", "oldest", "newest"))
+    show_list(
+        kinds,
+        lambda kind: [kind.count, kind.type, kind.fail_code, kind.oldest, kind.newest],
+        as_json=as_json,
+        titles=("count", "type", "code", "oldest", "newest"),
+    )
 
 
 async def _counted(

@@ -1,32 +1,22 @@
-"""The commands that check the audit trail, and export what it holds now under a signature."""
+"""The command that checks the audit trail."""
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.parts import (
-    EXIT_FAILED,
-    Group,
-    database_url,
-    explained,
-    finished,
-    installed_handlers,
-    printable,
-    settings_from,
-)
-from bpc_worker.cli._common.session import config_option, counted, json_option, show_json, tenant_option
-from bpc_worker.cli.audit.files import FILE, reading, writing
+from bpc_worker.cli._common.options import FILE, config_option, json_option
+from bpc_worker.cli._common.output import EXIT_FAILED, printable, show_json
+from bpc_worker.cli._common.sessions import in_database
+from bpc_worker.cli._common.startup import explained, installed_handlers, settings_from
+from bpc_worker.cli.audit import audit
+from bpc_worker.cli.audit.files import reading
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config.settings import Settings
     from bpc_worker.pipeline.audit.checkpoints import Kept
     from bpc_worker.pipeline.audit.findings import Report
-
-
-@click.group(cls=Group)
-def audit() -> None:
-    """The audit trail: is it still what was written?"""
 
 
 @audit.command("verify")
@@ -48,16 +38,14 @@ def verify(*, tenant: str | None, against: Path | None, as_json: bool, config_pa
     Example: bpc-worker audit verify --tenant acme --against acme-2027-03-01.json
     """
     settings = settings_from(config_path)
-    with database_url(settings) as url, explained():
-        if against is None:
-            reports = finished(_verify(settings, url, tenant, None))
-        else:
-            with reading("--against", against) as kept:
-                asked = tenant or str(kept.taken.tenant_id)
-                reports = finished(_verify(settings, url, asked, kept))
+    with explained(), nullcontext() if against is None else reading("--against", against) as kept:
+        asked = tenant or (None if kept is None else str(kept.taken.tenant_id))
+        reports = in_database(settings, lambda url: _verify(settings, url, asked, kept))
     valid = all(report.valid for report in reports)
     if as_json:
-        show_json({"valid": valid, "tenants": [_about(each) for each in reports]})
+        from msgspec import to_builtins
+
+        show_json({"valid": valid, "tenants": to_builtins(reports)})
     else:
         for report in reports:
             _show(report)
@@ -79,13 +67,6 @@ async def _verify(settings: "Settings", url: str, tenant: str | None, kept: "Kep
     return reports
 
 
-def _about(report: "Report") -> dict[str, object]:
-    from msgspec import to_builtins
-
-    found: dict[str, object] = to_builtins(report)
-    return found
-
-
 def _show(report: "Report") -> None:
     tenant = printable(report.tenant)
     for finding in report.findings:
@@ -99,37 +80,3 @@ def _show(report: "Report") -> None:
     if not report.valid:
         verdict = f"{report.broken} broken" if report.broken else "the tree is broken"
     click.echo(f"{tenant}: {report.chains} chains, {report.events} events: {verdict}")
-
-
-@audit.command("checkpoint")
-@tenant_option
-@click.option("--out", type=FILE, required=True, metavar="FILE")
-@json_option("What was written, as one JSON object.")
-@config_option
-def checkpoint(*, tenant: str, out: Path, as_json: bool, config_path: str | None) -> None:
-    r"""Write where every chain of a tenant ends and the root of the tree over all its events, signed.
-
-    It is to be kept outside the database: whoever can change that can delete a chain with its head, and
-    `audit verify --against` notices. `audit prove-inclusion` proves single events against it.
-
-    \b
-    Example: bpc-worker audit checkpoint --tenant acme --out acme-2027-03-01.json
-    """
-    settings = settings_from(config_path)
-    with database_url(settings) as url, explained(), writing(out, "a checkpoint") as file:
-        kept = finished(_checkpoint(settings, url, tenant, file))
-    taken, statement = kept.taken, kept.statement
-    assert statement is not None  # noqa: S101 - what is written now has a tree
-    if as_json:
-        show_json(statement.signed(kept.signature) | {"sha256": kept.hash.hex(), "file": str(out)})
-        return
-    sizes = f"{counted(kept.heads, 'head')}, {counted(statement.tree.size, 'event')}"
-    click.echo(f"{sizes} of {taken.taken_at.isoformat()}, signed with key {taken.signing_key_id}")
-
-
-async def _checkpoint(settings: "Settings", url: str, tenant: str, file: BinaryIO) -> "Kept":
-    from bpc_worker.pipeline.audit.checkpoints import write_checkpoint
-    from bpc_worker.pipeline.session import open_pipeline
-
-    async with open_pipeline(settings, installed_handlers(), url, tenant) as pipeline:
-        return await write_checkpoint(pipeline, file)
