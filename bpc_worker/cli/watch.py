@@ -1,5 +1,6 @@
 """The commands that watch the whole queue: stats, top, tail."""
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -59,24 +60,24 @@ def top(*, once: bool, every: float, as_json: bool, config_path: str | None) -> 
     from bpc_worker.cli._common.queue_tables import tables
     from bpc_worker.operator.watch import picture
 
+    console = Console()
+    is_live = console.is_terminal and not once and not as_json
+    live = Live(console=console, auto_refresh=False, screen=True) if is_live else None
+
+    def show(seen: "Picture") -> None:
+        if live is not None:
+            live.update(tables(seen, rows=max(3, console.height // 2)), refresh=True)
+        elif as_json:
+            click.echo(json_line(_as_object(seen)))
+        else:
+            _show(seen)
+
     async def look(op: "Operator") -> None:
-        console = Console()
-        live = Live(console=console, auto_refresh=False, screen=True) if console.is_terminal else None
-        if once or as_json or live is None:
-            while True:
-                seen = await picture(op)
-                if as_json:
-                    click.echo(json_line(_as_object(seen)))
-                else:
-                    _show(seen)
-                if once:
-                    return
+        with live or nullcontext():
+            show(await picture(op))
+            while not once:
                 await asyncio.sleep(every)
-        with live:
-            while True:
-                seen = await picture(op)
-                live.update(tables(seen, rows=max(3, console.height // 2)), refresh=True)
-                await asyncio.sleep(every)
+                show(await picture(op))
 
     try:
         as_operator(config_path, look)

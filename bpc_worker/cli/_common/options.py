@@ -67,8 +67,8 @@ def wait_options(what: str) -> Callable[[Callback], Callback]:
 
 def age_options(what: str) -> Callable[[Callback], Callback]:
     return several(
-        click.option("--older", type=LENGTH, help=f"{what} more than this ago, like 1d."),
-        click.option("--newer", type=LENGTH, help=f"{what} less than this ago, like 2h."),
+        click.option("--older", "older_seconds", type=LENGTH, help=f"{what} more than this ago, like 1d."),
+        click.option("--newer", "newer_seconds", type=LENGTH, help=f"{what} less than this ago, like 2h."),
     )
 
 

@@ -1,6 +1,5 @@
 """Dead letters chosen by filters, counted before they are touched, and worked off in pages."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -19,38 +18,12 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from collections.abc import AsyncIterator, Callable
 
     from bpc_worker.operator.acts import Patch
-    from bpc_worker.operator.dead import Choice, Kind
+    from bpc_worker.operator.dead import Choice, Filters, Kind
     from bpc_worker.operator.session import Operator
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """Which dead letters, as the options say it."""
-
-    job_type: str | None
-    code: str | None
-    tenant: str | None
-    older: float | None
-    newer: float | None
-    failed_too: bool
-
-    @property
-    def given(self) -> bool:
-        return any(
-            each is not None for each in (self.job_type, self.code, self.tenant, self.older, self.newer)
-        )
-
-    async def choice(self, operator: "Operator") -> "Choice":
-        from bpc_worker.operator.dead import choose
-
-        return await choose(
-            operator, type_=self.job_type, code=self.code, tenant=self.tenant,
-            older_seconds=self.older, newer_seconds=self.newer, failed_too=self.failed_too,
-        )  # fmt: skip
-
-
 filter_options = several(
-    click.option("--type", "job_type", help="Only of this type."),
+    click.option("--type", "type_", help="Only of this type."),
     click.option("--code", help="Only with this error code."),
     age_options("Died"),
     one_tenant_option,
@@ -65,13 +38,16 @@ act_options = several(
 )
 
 
-def filters_from(given: dict[str, object]) -> Filters:
-    return Filters(**given)  # type: ignore[arg-type]  # click has checked each
+def any_given(filters: "Filters") -> bool:
+    """Whether they choose among dead letters; --failed adds to them."""
+    return any(value is not None for name, value in filters.items() if name != "failed_too")
 
 
-def check_named(job_ids: tuple[str, ...], wanted: Filters, *, everything: bool, yes: bool, verb: str) -> None:
+def check_named(
+    job_ids: tuple[str, ...], wanted: "Filters", *, everything: bool, yes: bool, verb: str
+) -> None:
     job_ids_from(job_ids)
-    if wanted.given or everything:
+    if any_given(wanted) or everything:
         fail(EXIT_USAGE, "name jobs or give filters, not both")
     if not yes:
         tell(f"{counted(len(set(job_ids)), 'job')} would be {verb}; nothing was done: add --yes to do it")
@@ -88,14 +64,14 @@ def show_kinds(kinds: "list[Kind]", *, as_json: bool = False) -> None:
 
 
 async def _counted(
-    op: "Operator", wanted: Filters, *, everything: bool, yes: bool, verb: str
+    op: "Operator", wanted: "Filters", *, everything: bool, yes: bool, verb: str
 ) -> "tuple[Choice, int]":
     """What would be touched, shown; ends here without --yes."""
-    from bpc_worker.operator.dead import count
+    from bpc_worker.operator.dead import choose, count
 
-    if not wanted.given and not everything:
+    if not any_given(wanted) and not everything:
         fail(EXIT_USAGE, "which ones? name jobs, or give --type, --code, --tenant, --older, --newer or --all")
-    choice = await wanted.choice(op)
+    choice = await choose(op, **wanted)
     kinds = await count(op, choice)
     total = sum(kind.count for kind in kinds)
     if not yes:
@@ -106,7 +82,7 @@ async def _counted(
 
 
 def do_many(
-    wanted: Filters,
+    wanted: "Filters",
     act: "Callable[[Operator, Choice], AsyncIterator[int]]",
     verb: str,
     *,
@@ -139,7 +115,7 @@ def do_many(
 
 
 def patch_many(
-    wanted: Filters, patch: "Patch", *, everything: bool, yes: bool, config_path: str | None
+    wanted: "Filters", patch: "Patch", *, everything: bool, yes: bool, config_path: str | None
 ) -> None:
     from bpc_worker.operator.dead import patch_and_retry
 

@@ -27,11 +27,7 @@ def jobs_retry(job_ids: tuple[str, ...], config_path: str | None) -> None:
     """
     from bpc_worker.operator import acts
 
-    async def retry(op: "Operator", job_id: "UUID") -> str:
-        await acts.retry(op, job_id)
-        return f"{job_id}  QUEUED"
-
-    each_of(job_ids, retry, config_path)
+    each_of(job_ids, acts.retry, config_path, becomes="QUEUED")
 
 
 @jobs.command("cancel")
@@ -69,18 +65,17 @@ def jobs_replay(job_id: str, config_path: str | None) -> None:
     """
     from bpc_worker.operator import acts
 
-    async def replay(op: "Operator", wanted: "UUID") -> str:
-        return str(await acts.replay(op, wanted))
-
-    each_of([job_id], replay, config_path)
+    each_of([job_id], acts.replay, config_path)
 
 
 def each_of(
     given: "Sequence[str]",
-    act: "Callable[[Operator, UUID], Awaitable[str]]",
+    act: "Callable[[Operator, UUID], Awaitable[object]]",
     config_path: str | None,
+    *,
+    becomes: str = "",
 ) -> None:
-    """Do it to each; one that is refused does not stop the others."""
+    """Do it to each and print what comes of it; one that is refused does not stop the others."""
     from bpc_worker.jobs.errors import Code, Permanent
 
     wanted = job_ids_from(given)
@@ -89,7 +84,7 @@ def each_of(
         refused = []
         for job_id in wanted:
             try:
-                click.echo(await act(op, job_id))
+                click.echo(await act(op, job_id) or f"{job_id}  {becomes}")
             except Permanent as error:
                 refused.append(error)
         if len(refused) < len(wanted):

@@ -62,8 +62,8 @@ def jobs_list(  # noqa: PLR0913 - one argument per option
     code: str | None,
     spec_hash: str | None,
     after: str | None,
-    older: float | None,
-    newer: float | None,
+    older_seconds: float | None,
+    newer_seconds: float | None,
     tenant: str | None,
     limit: int,
     as_json: bool,
@@ -78,7 +78,7 @@ def jobs_list(  # noqa: PLR0913 - one argument per option
 
     wanted = JobFilter(
         statuses=statuses or None, type=job_type, queue=queue, tenant=tenant, code=code,
-        spec_hash=spec_hash_from(spec_hash), older_seconds=older, newer_seconds=newer,
+        spec_hash=spec_hash_from(spec_hash), older_seconds=older_seconds, newer_seconds=newer_seconds,
     )  # fmt: skip
     behind = None if after is None else job_id_from(after)
     found = as_operator(config_path, lambda op: collected(list_jobs(op, wanted, limit=limit, after=behind)))
