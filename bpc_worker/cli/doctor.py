@@ -1,7 +1,6 @@
 """The commands of whoever finds out what is wrong: doctor, explain."""
 
 import json
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -52,17 +51,15 @@ def _examined(config_path: str | None, thresholds: "Thresholds") -> "Report":
     from bpc_worker.doctor import configuration
     from bpc_worker.doctor.examine import IN_THE_DATABASE, WITHOUT_DATABASE, Report, examine
 
+    unseen = [*WITHOUT_DATABASE, *IN_THE_DATABASE][1:]
     try:
         settings = load_settings(config_path)
         handlers = registry.load()
     except ConfigError as error:
-        unseen = [*WITHOUT_DATABASE, *IN_THE_DATABASE][1:]
         return Report(findings=list(configuration.problems(error.problems)), unseen=unseen)
     except registry.RegistryError as error:
-        unseen = [*WITHOUT_DATABASE, *IN_THE_DATABASE][1:]
         return Report(findings=list(configuration.handlers(error.problems)), unseen=unseen)
-    with ExitStack() as stack:
-        url = stack.enter_context(database_url(settings))
+    with database_url(settings) as url:
         return examine(settings, handlers, url, embedded=settings.database.url is None, thresholds=thresholds)
 
 
