@@ -30,7 +30,7 @@ from bpc_worker.cli._common.output import (
 from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.documents import DocumentDetail, FactFound, Upload
+    from bpc_worker.pipeline.documents import DocumentDetail, FactFound, Upload, Waited
 
 _ID = "ID is the id of a version or its sha256, or a document's id or name: then its newest version."
 _KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
@@ -96,7 +96,13 @@ def document_add(  # noqa: PLR0913 - one argument per option
     click.echo(json_text(about) if as_json else digest)
     if waited is None:
         tell(f"job {job_id} reads it; see what became of it with `bpc-worker document show {digest}`")
-    elif found is not None and found.status == "REJECTED":
+    else:
+        _tell_outcome(waited, digest)
+
+
+def _tell_outcome(waited: "Waited", digest: str) -> None:
+    found = waited.document
+    if found is not None and found.status == "REJECTED":
         _refuse(found)
     elif found is None or not waited.job.succeeded:
         not_done(waited.job)

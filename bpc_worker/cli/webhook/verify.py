@@ -45,17 +45,7 @@ def verify(
     from bpc_worker.core import webhook_signature
     from bpc_worker.ids import unix_time
 
-    if secret is None and public_key is None:
-        fail(
-            EXIT_USAGE,
-            "there is nothing to check it with",
-            "set BPC_WEBHOOK_SECRET to the secret, or say --public-key",
-        )
-    with refused(webhook_signature.WebhookSignatureError, "`bpc-worker webhook rotate` prints new ones"):
-        if secret is not None:
-            webhook_signature.secret_from(secret)
-        if public_key is not None:
-            webhook_signature.public_key_from(public_key)
+    _check_usable(secret, public_key)
     given, body = headers_from(_read(headers_file)), _read(body_file)
     try:
         held = webhook_signature.verify(
@@ -77,6 +67,22 @@ def verify(
         show_json({"valid": True, "signatures": held})
     else:
         click.echo(f"valid: {', '.join(held)}")
+
+
+def _check_usable(secret: str | None, public_key: str | None) -> None:
+    from bpc_worker.core import webhook_signature
+
+    if secret is None and public_key is None:
+        fail(
+            EXIT_USAGE,
+            "there is nothing to check it with",
+            "set BPC_WEBHOOK_SECRET to the secret, or say --public-key",
+        )
+    with refused(webhook_signature.WebhookSignatureError, "`bpc-worker webhook rotate` prints new ones"):
+        if secret is not None:
+            webhook_signature.secret_from(secret)
+        if public_key is not None:
+            webhook_signature.public_key_from(public_key)
 
 
 def _read(path: Path) -> bytes:
