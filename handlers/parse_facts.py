@@ -1,4 +1,4 @@
-"""PARSE_FACTS: a document version becomes facts, or a list of what its sender has to mend."""
+"""PARSE_FACTS: a document version becomes facts, or a list of what its sender has to fix."""
 
 from collections.abc import Sequence
 from uuid import UUID

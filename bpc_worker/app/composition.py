@@ -1,9 +1,8 @@
-"""Composition root: the only module that knows every concrete class."""
+"""Composition root: puts a process together, runs it, and takes it apart again."""
 
 import asyncio
 import gc
 import sys
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -11,55 +10,32 @@ from functools import partial
 import uvloop
 
 from bpc_worker import __version__, ids
-from bpc_worker.amqp.listener import TriggerListener
+from bpc_worker.app.base import Base
+from bpc_worker.app.equipment import equipment_of
+from bpc_worker.app.job_work import JobWork, job_work
 from bpc_worker.app.upkeep import upkeep_of
+from bpc_worker.app.wake_ups import notifier, notify_listener, trigger_listener
 from bpc_worker.config.settings import Settings
-from bpc_worker.egress.breaker import Breakers
-from bpc_worker.egress.concurrency import Turnstiles
 from bpc_worker.engine.background import Duty, around
-from bpc_worker.engine.claiming.rate_limits import Throttle
-from bpc_worker.engine.claiming.slots import Slots
-from bpc_worker.engine.context import Equipment
-from bpc_worker.engine.handler_thread import HandlerLoop
+from bpc_worker.engine.handler_thread import HandlerThread
 from bpc_worker.engine.health import Health
-from bpc_worker.engine.lease import LeaseKeeper, LeaseTiming
-from bpc_worker.engine.runner import Pace, Parts, Runner
-from bpc_worker.engine.running_job import Supervisor
-from bpc_worker.engine.settler import Settler
-from bpc_worker.engine.wake import Wake
-from bpc_worker.engine.worker import Engine
-from bpc_worker.jobs.model import Claim, Settleable
-from bpc_worker.jobs.settlement import Settlement, settlement
+from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.observability import log
 from bpc_worker.observability.http import ProbeServer
-from bpc_worker.observability.metrics import Metrics
-from bpc_worker.postgres.connection import Link
+from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres.migrate import known, schema_problem
-from bpc_worker.postgres.notify import BellListener, Ringer
 from bpc_worker.postgres.queue.roster import Roster
 from bpc_worker.postgres.queue.store import PostgresJobs
-from bpc_worker.postgres.queue.transactions import LinkPool, Transactions
-from bpc_worker.postgres.queue.type_limits import TypeLimit, TypeLimits
-from bpc_worker.postgres.schema import applied_migrations
-from bpc_worker.processes.pool import ChildLimits, Children
+from bpc_worker.postgres.schema import read_ledger
 from bpc_worker.registry import Registry
-from bpc_worker.wiring import (
-    backoff,
-    breaker_rules,
-    broker,
-    call_timeout,
-    dsn,
-    keyring,
-    policy,
-    poster,
-    queue_settings,
-    tracer,
-)
+from bpc_worker.wiring import dsn, queue_settings, tracer
 
 _log = log.get("app")
 
 _SWITCH_SECONDS = 0.0005  # for no longer does a handler that computes keep the control loop waiting
-_COLLECT_EVERY = 20_000  # new objects; jobs leave no circles behind, so there is little to find
+_COLLECT_EVERY = 20_000  # new objects; jobs leave no reference cycles behind, so there is little to find
+
+Duties = tuple[Callable[[], Coroutine[object, object, None]], ...]
 
 
 class PortTakenError(Exception):
@@ -78,95 +54,72 @@ class Plan:
 
 async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
     """Run a worker until it is told to stop; its exit code."""
-    metrics = Metrics()
+    base = _base(settings, registry, url)
     spans = tracer(settings)
-    wake = Wake()
-    health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
-    store = PostgresJobs(dsn(settings, url, engine=True, quiet=True), queue_settings(settings, registry))
-    keeper = LeaseKeeper(
-        store,
-        LeaseTiming(
-            lease_seconds=settings.jobs.lease_seconds,
-            renew_seconds=settings.jobs.lease_renew_seconds,
-        ),
-        dice=ids.dice,
-        on_renewed=metrics.renewed,
-        on_database=health.note_database,
-    )
-    listener = _listener(settings, wake, health, metrics) if plan.works or plan.produces else None
-    tell_others = _teller(listener, store)
-    surroundings = around(wake, health, metrics, partial(tell_others, None), alone=not plan.works)
-    bell = _bell(settings, url, wake, metrics) if plan.works else None
-    handlers = HandlerLoop()
-    equipment, close_handlers = _equipment(settings, registry, url, metrics)
-    limits = _throttle(settings, registry, url, on_limited=metrics.rate_limited)
-    runner = None
-    if plan.works:
-        stuck = asyncio.Event()
-        settler = Settler(store, equipment.settlement, on_database=health.note_database)
-        supervisor = Supervisor(
-            keeper=keeper,
-            settler=settler,
-            handlers=handlers,
-            equipment=equipment,
-            metrics=metrics,
-            on_stuck=stuck.set,
-            tracer=spans,
-        )
-        parts = Parts(
-            store=store,
-            supervisor=supervisor,
-            settler=settler,
-            handlers=handlers,
-            registry=registry,
-            slots=_slots(settings, registry, equipment),
-            throttle=limits,
-            wake=wake,
-            health=health,
-            metrics=metrics,
-            tell_others=tell_others,
-        )
-        runner = Runner(parts, _pace(settings), stuck=stuck)
-    upkeep = upkeep_of(settings, url, store, health, metrics, tell=surroundings.tell)
-    roster = Roster(
-        dsn(settings, url, engine=True), queue_settings(settings, registry),
-        slots=settings.worker.concurrency if plan.works else 0,
-        interval_seconds=settings.reaper.interval_seconds, spread=ids.spread,
-    )  # fmt: skip
+    handlers = HandlerThread()
+    equipment, close_handlers = equipment_of(base)
+    listener = trigger_listener(base) if plan.works or plan.produces else None
+    notify = notifier(base, listener)
+    hooks = around(base.wake, base.health, base.metrics, partial(notify, None), alone=not plan.works)
+    bell = notify_listener(base) if plan.works else None
+    work = job_work(base, handlers, equipment, _traced(spans), notify) if plan.works else None
+    upkeep = upkeep_of(settings, url, base.store, base.health, base.metrics, tell=hooks.tell)
     engine = Engine(
-        health=health,
-        store=store,
+        health=base.health,
+        store=base.store,
         handlers=handlers,
-        wake=wake,
-        runner=runner,
+        wake=base.wake,
+        work=None if work is None else Work(claiming=work.runner, jobs=work.jobs),
         duties=(
-            *((keeper.keep, keeper.fence) if plan.works else ()),
-            *((runner.watch_time_outs,) if runner is not None else ()),
+            *(() if work is None else work.duties),
             *(upkeep.duties if plan.reaps else ()),
-            *((roster.run,) if plan.works or plan.reaps else ()),
-            *((listener.run,) if listener is not None else ()),
-            *((bell.run,) if bell is not None else ()),
-            *((partial(plan.produces, surroundings),) if plan.produces else ()),
+            *((_roster(base, plan).run,) if plan.works or plan.reaps else ()),
+            *(each.run for each in (listener, bell) if each is not None),
+            *((partial(plan.produces, hooks),) if plan.produces else ()),
         ),
         schema_problem=lambda: _schema_problem(settings, url),
         grace_seconds=settings.worker.shutdown_grace_seconds,
         close_handlers=close_handlers,
     )
-    probes = ProbeServer(
-        live=lambda: health.live(
-            lambda: handlers.ticked_at, in_time=runner is not None and runner.inside_time_outs
-        ),
-        ready=health.ready,
-        metrics=lambda: metrics.text(dropped_log_keys=log.dropped_keys()),
-    )
     try:
-        code = await _with_probes(settings, plan, probes, engine)
+        code = await _with_probes(settings, plan, _probes(base, handlers, work), engine)
     finally:
-        for part in (store, limits, upkeep):
-            part.close()
+        for part in (base.store, work, upkeep):
+            if part is not None:
+                part.close()
     if code == 0:  # else there is no time left
         spans.close()
     return code
+
+
+def _base(settings: Settings, registry: Registry, url: str) -> Base:
+    health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
+    store = PostgresJobs(dsn(settings, url, engine=True, quiet=True), queue_settings(settings, registry))
+    return Base(settings=settings, registry=registry, url=url, store=store, health=health)
+
+
+def _traced(spans: Tracer) -> Tracer | None:
+    return None if spans is NO_TRACER else spans
+
+
+def _roster(base: Base, plan: Plan) -> Roster:
+    return Roster(
+        dsn(base.settings, base.url, engine=True),
+        queue_settings(base.settings, base.registry),
+        slots=base.settings.worker.concurrency if plan.works else 0,
+        interval_seconds=base.settings.reaper.interval_seconds,
+        spread=ids.spread,
+    )
+
+
+def _probes(base: Base, handlers: HandlerThread, work: JobWork | None) -> ProbeServer:
+    return ProbeServer(
+        live=lambda: base.health.live(
+            lambda: handlers.ticked_at, in_time=work is not None and work.jobs.inside_time_outs
+        ),
+        ready=base.health.ready,
+        metrics=lambda: base.metrics.text(dropped_log_keys=log.dropped_keys()),
+    )
 
 
 async def _with_probes(settings: Settings, plan: Plan, probes: ProbeServer, engine: Engine) -> int:
@@ -188,105 +141,8 @@ async def _with_probes(settings: Settings, plan: Plan, probes: ProbeServer, engi
         await probes.stop()
 
 
-def _listener(settings: Settings, wake: Wake, health: Health, metrics: Metrics) -> TriggerListener | None:
-    if not settings.queue.enabled or settings.queue.url is None:
-        return None
-
-    def heard() -> None:
-        metrics.triggered()
-        wake.ring("amqp")
-
-    def state(connected: bool) -> None:  # noqa: FBT001 - a callback with one fact
-        health.broker_connected = connected
-        metrics.broker(connected=connected)
-
-    return TriggerListener(broker(settings, settings.queue.url), on_trigger=heard, on_state=state)
-
-
-def _teller(listener: TriggerListener | None, store: PostgresJobs) -> Callable[[str | None], None]:
-    """How other workers hear of new jobs."""
-    if listener is not None:
-        return listener.publish
-    ringer = Ringer(store.ring)
-    return lambda _: ringer.ring()
-
-
-def _bell(settings: Settings, url: str, wake: Wake, metrics: Metrics) -> BellListener | None:
-    if not settings.notify.enabled:
-        return None
-    return BellListener(
-        dsn(settings, settings.database.direct_url or url),
-        on_ring=lambda: wake.ring("notify"),
-        on_state=lambda listening: metrics.bell(listening=listening),
-        timeout=call_timeout(settings),
-    )
-
-
-def _equipment(
-    settings: Settings, registry: Registry, url: str, metrics: Metrics
-) -> tuple[Equipment, Callable[[], Coroutine[object, object, None]]]:
-    pool = LinkPool(dsn(settings, url, quiet=True), settings.database.handler_connections)
-    metrics.pool(lambda: pool.in_use)
-    children = Children(
-        ChildLimits(
-            processes=settings.worker.processes,
-            memory_mb=settings.worker.child_memory_mb,
-            cpu_seconds=round(settings.worker.child_cpu_seconds),
-        )
-    )
-    curve = backoff(settings)
-
-    def settle(claim: Claim, outcome: Settleable) -> Settlement:
-        return settlement(claim, outcome, backoff=curve, dice=ids.dice())
-
-    egress = poster(settings)
-
-    async def close() -> None:
-        pool.close()
-        await egress.close()
-        await children.close()
-
-    equipment = Equipment(
-        database=Transactions(
-            pool,
-            queue_settings(settings, registry),
-            timeout=call_timeout(settings),
-            # The server's own limit comes first, and is an answer; silence is noticed a little later.
-            statement_timeout=settings.database.statement_timeout_seconds + call_timeout(settings),
-        ),
-        children=children,
-        commands=settings.commands,
-        policy=policy(settings),
-        keyring=keyring(settings),
-        breakers=Breakers(breaker_rules(settings), clock=time.monotonic, on_state=metrics.breaker),
-        egress=egress,
-        turnstiles=Turnstiles(settings.webhook.endpoint_concurrency, clock=time.monotonic),
-        settlement=settle,
-        metrics=metrics,
-    )
-    return equipment, close
-
-
-def _slots(settings: Settings, registry: Registry, equipment: Equipment) -> Slots:
-    return Slots(
-        settings.worker.concurrency,
-        in_children=[name for name, spec in registry.items() if spec.child_tasks],
-        worth_holding=lambda: equipment.children.worth_holding,
-        outside=[name for name, spec in registry.items() if spec.waits_outside],
-    )
-
-
-def _pace(settings: Settings) -> Pace:
-    return Pace(
-        poll_seconds=settings.jobs.poll_interval_ms / 1000,
-        job_timeout_seconds=settings.worker.job_timeout_seconds,
-        suspect_check_seconds=settings.jobs.lease_seconds / 4,
-        spread=ids.spread,
-    )
-
-
 async def _schema_problem(settings: Settings, url: str) -> str | None:
-    return schema_problem(await applied_migrations(dsn(settings, url)), known())
+    return schema_problem(await read_ledger(dsn(settings, url)), known())
 
 
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
@@ -295,25 +151,3 @@ def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
     sys.setswitchinterval(_SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
         return loop.run(serve(settings, registry, url, plan))
-
-
-def _throttle(
-    settings: Settings, registry: Registry, url: str, *, on_limited: Callable[[], None]
-) -> Throttle:
-    """By those rate limits that are about job types of this worker; without any, nobody is asked."""
-    limits = {
-        name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
-        for name, rate in settings.rate_limits.items()
-        if name in registry
-    }
-    if not limits:
-        return Throttle((), None, on_limited)
-    link = Link(dsn(settings, url, engine=True))
-    tokens = TypeLimits(
-        link,
-        limits,
-        types=sorted(registry),
-        queues=settings.worker.queues,
-        call_timeout=call_timeout(settings),
-    )
-    return Throttle(limits, tokens, on_limited)

@@ -1,32 +1,27 @@
 """The commands about snapshots: create, seal, list, show."""
 
-from typing import TYPE_CHECKING
-
 import click
 
-from bpc_worker.cli._common.parts import Group
-from bpc_worker.cli._common.session import (
-    in_pipeline,
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import (
     config_option,
-    counted,
-    in_pipeline,
     json_option,
     limit_option,
-    not_done,
-    patience,
-    show_fields,
-    show_json,
-    show_lines,
-    tell,
-    tell_size,
     tenant_option,
     uuid_from,
     wait_options,
 )
+from bpc_worker.cli._common.output import (
+    counted,
+    fields_of,
+    json_text,
+    show_fields,
+    show_json,
+    show_list,
+    tell,
+)
+from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 from bpc_worker.domain.states import SnapshotStatus
-
-if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.snapshots import Snapshot
 
 _DOCUMENT = (
     "The ID of a document is that of a version, its sha256, or the document's name: its newest version."
@@ -34,7 +29,7 @@ _DOCUMENT = (
 _HINT = "`bpc-worker snapshot list` shows them"
 
 
-@click.group(cls=Group)
+@main.group()
 def snapshot() -> None:
     """Snapshots: the facts of chosen documents, sealed under one hash."""
 
@@ -56,16 +51,9 @@ def snapshot_create(
     """
     from bpc_worker.pipeline.snapshots import create_snapshot
 
-    made = in_pipeline(config_path, tenant, lambda pipeline: create_snapshot(pipeline, documents))
-    _show_made(made, as_json=as_json)
+    made = in_pipeline(config_path, tenant, create_snapshot, documents)
+    click.echo(json_text(made) if as_json else made.snapshot_id)
     tell(f"{counted(made.facts, 'fact')}; seal it with `bpc-worker snapshot seal {made.snapshot_id} --wait`")
-
-
-def _show_made(made: "Snapshot", *, as_json: bool) -> None:
-    if as_json:
-        show_json(made)
-    else:
-        click.echo(made.snapshot_id)
 
 
 @snapshot.command("seal")
@@ -130,15 +118,13 @@ def snapshot_list(
     from bpc_worker.pipeline.snapshots import list_snapshots
 
     wanted = None if status is None else status.upper()
-    found = in_pipeline(
-        config_path, tenant, lambda pipeline: list_snapshots(pipeline, status=wanted, limit=limit)
+    show_list(
+        in_pipeline(config_path, tenant, list_snapshots, status=wanted, limit=limit),
+        lambda each: [each.snapshot_id, each.status, each.facts, each.snapshot_hash],
+        as_json=as_json,
+        limit=limit,
+        nothing="no such snapshots; make one with `bpc-worker snapshot create`",
     )
-
-    def line(each: "Snapshot") -> list[object]:
-        return [each.snapshot_id, each.status, each.facts, each.snapshot_hash]
-
-    show_lines(found, line, as_json=as_json)
-    tell_size(len(found), limit, "no such snapshots; make one with `bpc-worker snapshot create`")
 
 
 @snapshot.command("show")
@@ -155,12 +141,11 @@ def snapshot_show(id_: str, *, tenant: str, as_json: bool, config_path: str | No
     from bpc_worker.pipeline.snapshots import snapshot_detail
 
     snapshot_id = uuid_from(id_, "snapshot", _HINT)
-    found = in_pipeline(config_path, tenant, lambda pipeline: snapshot_detail(pipeline, snapshot_id))
+    found = in_pipeline(config_path, tenant, snapshot_detail, snapshot_id)
     if as_json:
         show_json(found)
         return
-    plain = ("snapshot_id", "status", "snapshot_hash", "created_at", "facts")
-    fields: list[tuple[str, object]] = [(name, getattr(found, name)) for name in plain]
+    fields = fields_of(found, "snapshot_id", "status", "snapshot_hash", "created_at", "facts")
     fields += [
         (
             "document",

@@ -21,6 +21,7 @@ from rich.console import Console
 
 from bpc_worker import wiring
 from bpc_worker.config.settings import Settings
+from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.demo.screen import Screen, Step, draw_code
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.files.rules import read_rules
@@ -32,6 +33,8 @@ from bpc_worker.pipeline.jobs import wait_for_job
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
 from bpc_worker.pipeline.session import PipelineSession, open_pipeline
+from bpc_worker.postgres.embedded.database import Embedded
+from bpc_worker.postgres.migrate import is_of_an_earlier_baseline
 from bpc_worker.registry import Registry
 from bpc_worker.waiting.polling import poll
 
@@ -47,6 +50,7 @@ _LEASE = {
     "BPC_REAPER_INTERVAL_SECONDS": "2",
 }
 _WORKER_LOGIN = "bpc_demo_worker"
+_LIST = ".demo-files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,14 @@ class Stage:
     url: str
     out: Path
     console: Console
+
+
+def begin_anew(embedded: Embedded) -> bool:
+    """Whether the demo's own database was of an earlier baseline of the schema; then it is empty now."""
+    earlier = is_of_an_earlier_baseline(embedded.url)
+    if earlier:
+        embedded.make_anew(DATABASE)
+    return earlier
 
 
 def play(settings: Settings, registry: Registry, url: str, out: Path, *, chaos: bool = False) -> int:
@@ -242,6 +254,7 @@ def _prove(stage: Stage, version_id: UUID) -> int:
         ("audit", "verify", "--tenant", TENANT),
     )
     failed = [step for step in steps if _run(stage, step) != 0]
+    list_files(stage.out, [picture, *(Path(step[-1]) for step in steps[:2] if step not in failed)])
     if failed:
         stage.console.print(f"[red]{len(failed)} of these commands failed[/]")
         return 1
@@ -249,15 +262,30 @@ def _prove(stage: Stage, version_id: UUID) -> int:
     return 0
 
 
+def list_files(out: Path, written: Sequence[Path]) -> None:
+    """Kept in the folder itself, in the form of sha256sum: what the demo wrote there, and how it was."""
+    listed = _listed(out) | {file.name: sha256_hex(file.read_bytes()) for file in written}
+    lines = "".join(f"{digest}  {name}\n" for name, digest in listed.items())
+    (out / _LIST).write_text(lines, encoding="utf-8")
+
+
 def remove_files(out: Path) -> int:
-    """What the demo wrote there, and nothing else."""
-    found = [*out.glob("passport-*.zip"), *(out / name for name in ("keys.json", "qr.png"))]
-    written = [file for file in found if file.is_file()]
+    """What the demo wrote there and nobody has changed since, and nothing else."""
+    there = {out / name: digest for name, digest in _listed(out).items() if (out / name).is_file()}
+    written = [file for file, digest in there.items() if sha256_hex(file.read_bytes()) == digest]
     for file in written:
         file.unlink()
+    (out / _LIST).unlink(missing_ok=True)
     if out.is_dir() and not any(out.iterdir()):
         out.rmdir()
     return len(written)
+
+
+def _listed(out: Path) -> dict[str, str]:
+    if not (out / _LIST).is_file():
+        return {}
+    found = [line.partition("  ") for line in (out / _LIST).read_text(encoding="utf-8").splitlines()]
+    return {name: digest for digest, _, name in found if name and Path(name).name == name}
 
 
 def _run(stage: Stage, arguments: tuple[str, ...]) -> int:

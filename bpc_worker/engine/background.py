@@ -10,7 +10,7 @@ from bpc_worker.jobs.errors import JobError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class WorkerHooks:
     stopping: Callable[[], bool]
     note_database: Callable[[JobError | None], None]
     tell: Callable[[], None]  # jobs were queued: look, here and elsewhere
@@ -18,7 +18,7 @@ class Around:
     rate_limited: Callable[[], None]
 
 
-Duty = Callable[[Around], Coroutine[object, object, None]]
+Duty = Callable[[WorkerHooks], Coroutine[object, object, None]]
 
 
 class DutyMetrics(Protocol):
@@ -28,13 +28,13 @@ class DutyMetrics(Protocol):
 
 
 def around(
-    wake: Wake, health: Health, metrics: DutyMetrics, tell_others: Callable[[], None], *, alone: bool
-) -> Around:
+    wake: Wake, health: Health, metrics: DutyMetrics, notify_other_workers: Callable[[], None], *, alone: bool
+) -> WorkerHooks:
     """`alone`: nobody claims in this process, so it is the duty that finds out whether the schema fits."""
 
     def tell() -> None:
         wake.ring("produced")
-        tell_others()
+        notify_other_workers()
 
     def note(error: JobError | None) -> None:
         if error is None and alone:
@@ -42,7 +42,7 @@ def around(
         else:
             health.note_database(error)
 
-    return Around(
+    return WorkerHooks(
         stopping=lambda: health.draining,
         note_database=note,
         tell=tell,

@@ -2,13 +2,12 @@
 
 import asyncio
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from bpc_worker.engine.lazy_event import Once
+from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.observability import log
 from bpc_worker.observability.tracebacks import frames_of, type_and_place
 
@@ -19,41 +18,91 @@ _log = log.get("handlers")
 _BLOCKED_AFTER = 2.5  # the control loop asks every second
 
 
+class LazyEvent:
+    """Something that happens once. Mostly nobody waits for it, and then no future has to be made."""
+
+    __slots__ = ("_future", "is_set")
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._future: asyncio.Future[None] | None = None
+
+    def set(self) -> None:
+        self.is_set = True
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+    @property
+    def future(self) -> asyncio.Future[None]:
+        """For `asyncio.wait`, in the loop in which it happens."""
+        if self._future is None or self._future.cancelled():
+            self._future = asyncio.get_running_loop().create_future()
+            if self.is_set:
+                self._future.set_result(None)
+        return self._future
+
+
 class _Task(asyncio.Task[Any]):
-    owner: "Running[Any] | None" = None  # the job that it belongs to
+    owner: "RunningHandler[Any] | None" = None  # the job that it belongs to
 
 
-class Running(Generic[T]):
+class RunningHandler(Generic[T]):
     """A handler at work, seen from the control loop."""
 
-    def __init__(self, handlers: "HandlerLoop", work: Coroutine[object, object, T]) -> None:
-        self._handlers = handlers
+    def __init__(
+        self,
+        thread: "HandlerThread",
+        work: Coroutine[object, object, T],
+        on_ended: Callable[[], None] | None = None,
+    ) -> None:
+        self._thread = thread
         self._work = work
+        self._on_ended = on_ended
+        self._ticket = deque([self])  # whoever takes it out, in either thread, decides whether it starts
         self._task: _Task | None = None
-        self.ended = Once()
-        self.on_ended: Callable[[], None] | None = None
+        self.ended = LazyEvent()
 
     def start(self) -> None:
         """In the handlers' loop."""
-        self._task = _Task(self._work, loop=self._handlers.loop)
+        if not self._took_ticket():
+            return  # withdrawn
+        self._task = _Task(self._work, loop=self._thread.loop)
         self._task.owner = self
         self._task.add_done_callback(self._report)
 
+    def withdraw(self) -> bool:
+        """Whether it had not been started, and never will be: it has ended, and nobody is told."""
+        if not self._took_ticket():
+            return False
+        self._work.close()
+        self._on_ended = None
+        self.ended.set()
+        return True
+
+    def _took_ticket(self) -> bool:
+        try:
+            self._ticket.pop()
+        except IndexError:
+            return False
+        return True
+
     def _report(self, task: asyncio.Task[T]) -> None:
         if isinstance(task, _Task):
-            task.owner = None  # we hold the task: no circles, they would wait for the collector
-        if self._handlers.to_control.put(self.mark_ended):
-            self._handlers.loop.call_soon(self._handlers.to_control.wake)  # after the others that end now
+            task.owner = None  # we hold the task: break the reference cycle
+        if self._thread.to_control.put(self.mark_ended):
+            self._thread.loop.call_soon(self._thread.to_control.wake)  # after the others that end now
 
     def mark_ended(self) -> None:
         """In the control loop."""
-        if not self.ended.happened:
-            self.ended.happen()
-            if self.on_ended is not None:
-                self.on_ended()
+        if self.ended.is_set:
+            return
+        self.ended.set()
+        on_ended, self._on_ended = self._on_ended, None  # break the reference cycle
+        if on_ended is not None:
+            on_ended()
 
     def cancel(self) -> None:
-        self._handlers.to_handlers.send(self._cancel)
+        self._thread.to_handlers.send(self._cancel)
 
     def _cancel(self) -> None:
         if self._task is not None:
@@ -69,12 +118,12 @@ class Running(Generic[T]):
     @property
     def blocks_the_loop(self) -> bool:
         """Whether the loop is inside this handler's code at this moment, or that of a task it started."""
-        inside = asyncio.current_task(self._handlers.loop)
+        inside = asyncio.current_task(self._thread.loop)
         return isinstance(inside, _Task) and inside.owner is self
 
 
-class Post:
-    """Calls for another thread's loop, in order. Waking a thread is dear: many calls wake it once."""
+class ThreadMailbox:
+    """Calls for another thread's loop, in order. Waking a thread is expensive: many calls wake it once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -105,7 +154,7 @@ class Post:
             self.wake()  # one that raised must not hold up those behind it
 
 
-def _tell_of_strays(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _log_orphaned_task(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """A task that a handler forgot went wrong. The loop's own words would quote the exception."""
     error = context.get("exception")
     if isinstance(error, BaseException):
@@ -114,19 +163,20 @@ def _tell_of_strays(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> No
         _log.warning("stray_task_failed", error_message=str(context.get("message")))
 
 
-class HandlerLoop:
-    def __init__(self) -> None:
+class HandlerThread:
+    def __init__(self, clock: Clock = seconds_since_boot) -> None:
+        self._clock = clock
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(self._new_task)
-        self.loop.set_exception_handler(_tell_of_strays)
-        self.ticked_at = time.monotonic()
-        self.to_handlers = Post(self.loop)
+        self.loop.set_exception_handler(_log_orphaned_task)
+        self.ticked_at = self._clock()
+        self.to_handlers = ThreadMailbox(self.loop)
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="handlers", daemon=True)
 
     def start(self) -> None:
         """From the control loop."""
-        self.to_control = Post(asyncio.get_running_loop())
+        self.to_control = ThreadMailbox(asyncio.get_running_loop())
         self._thread.start()
 
     def _run(self) -> None:
@@ -144,13 +194,18 @@ class HandlerLoop:
         task.owner = parent.owner if isinstance(parent, _Task) else None
         return task
 
-    def prepare(self, work: Coroutine[object, object, T]) -> Running[T]:
-        """It starts, with all others that were prepared, at the next `wake`."""
-        running = Running(self, work)
+    def prepare(
+        self, work: Coroutine[object, object, T], on_ended: Callable[[], None] | None = None
+    ) -> RunningHandler[T]:
+        """It starts, with all others that were prepared, at the next `start_prepared`."""
+        running = RunningHandler(self, work, on_ended)
         self.to_handlers.put(running.start)
         return running
 
-    def run(self, work: Coroutine[object, object, T]) -> Running[T]:
+    def start_prepared(self) -> None:
+        self.to_handlers.wake()
+
+    def run(self, work: Coroutine[object, object, T]) -> RunningHandler[T]:
         running = self.prepare(work)
         self.to_handlers.wake()
         return running
@@ -162,10 +217,15 @@ class HandlerLoop:
     @property
     def blocked(self) -> bool:
         """No sign of life for a while: some handler does not give the loop back."""
-        return time.monotonic() - self.ticked_at > _BLOCKED_AFTER
+        return self._clock() - self.ticked_at > _BLOCKED_AFTER
 
     def _ticked(self) -> None:
-        self.ticked_at = time.monotonic()
+        self.ticked_at = self._clock()
+
+    async def finish(self, last: Coroutine[object, object, None], *, within: float) -> None:
+        """Run this as the last of all work, then end the thread."""
+        await asyncio.wait({self.run(last).ended.future}, timeout=within)
+        self.stop()
 
     def stop(self) -> None:
         self._stopping = True

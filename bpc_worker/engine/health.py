@@ -1,9 +1,9 @@
 """What the probes answer: from state last seen, never from a live query."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.jobs.errors import JobError, SchemaMismatch, Unavailable
 
 _TICK_LIMIT = 30.0
@@ -14,21 +14,25 @@ _DISTRUST_SECONDS = 5.0  # longer than the pause between two tries of a settle
 @dataclass(slots=True)
 class Health:
     require_queue: bool = False
+    clock: Clock = seconds_since_boot
     lease_seconds: float = 60.0
     draining: bool = False
     schema: str = "unknown"  # "ok", or what is wrong with it
     broker_connected: bool = False
     started: bool = False
-    control_ticked_at: float = field(default_factory=time.monotonic)
+    control_ticked_at: float = field(init=False)
     database_ok_at: float | None = None
     database_down: str | None = "not asked yet"
     outage: bool = False  # seen, and not yet over
     recovered_at: float | None = None  # when the database came back after an outage
     mismatch_at: float | None = None  # when a statement of ours last did not fit the schema
 
+    def __post_init__(self) -> None:
+        self.control_ticked_at = self.clock()
+
     def note_database(self, error: JobError | None) -> None:
         """Every duty that talks to the database tells how it went."""
-        now = time.monotonic()
+        now = self.clock()
         if isinstance(error, SchemaMismatch):
             self.schema, self.mismatch_at = f"mismatch: {error.message}", now
             return
@@ -50,22 +54,22 @@ class Health:
     @property
     def may_claim(self) -> bool:
         """Not soon after a statement of ours did not fit: what is taken could perhaps not be settled."""
-        return self.mismatch_at is None or time.monotonic() - self.mismatch_at >= _DISTRUST_SECONDS
+        return self.mismatch_at is None or self.clock() - self.mismatch_at >= _DISTRUST_SECONDS
 
     @property
     def reaping_is_fair(self) -> bool:
         """After an outage the holders get one lease to settle before anybody takes their jobs."""
         if self.outage:
             return False
-        return self.recovered_at is None or time.monotonic() - self.recovered_at >= self.lease_seconds
+        return self.recovered_at is None or self.clock() - self.recovered_at >= self.lease_seconds
 
     @property
     def database_quiet_for(self) -> float:
-        return float("inf") if self.database_ok_at is None else time.monotonic() - self.database_ok_at
+        return float("inf") if self.database_ok_at is None else self.clock() - self.database_ok_at
 
     def live(self, handlers_ticked_at: Callable[[], float], *, in_time: bool) -> dict[str, str]:
         """Checks by name; anything but "ok" is a failure."""
-        now = time.monotonic()
+        now = self.clock()
         control = now - self.control_ticked_at <= _TICK_LIMIT
         handlers = now - handlers_ticked_at() <= _TICK_LIMIT or in_time
         return {

@@ -2,11 +2,11 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.jobs.errors import JobError, LeaseLost, Permanent
 from bpc_worker.jobs.model import Claim, Fate, LeaseToken
 from bpc_worker.jobs.store import Heartbeat, JobStore, Renewal
@@ -26,34 +26,42 @@ class StopReason(StrEnum):
 class Lease:
     """One claim in this process, seen by two threads: the one that runs it and the one that keeps it."""
 
-    def __init__(self, claim: Claim, *, proven_until: float) -> None:
+    def __init__(
+        self,
+        claim: Claim,
+        *,
+        proven_until: float,
+        on_stop: Callable[[], None] | None = None,
+        clock: Clock = seconds_since_boot,
+    ) -> None:
         self.claim = claim
         self.proven_until = proven_until
         self.stage: str | None = None
         self.progress: str | None = None
-        self.on_stop: Callable[[], None] | None = None
-        self._stopped: StopReason | None = None
+        self._on_stop = on_stop
+        self._clock = clock
+        self.stopped: StopReason | None = None
         self._settling = False
         self._lock = threading.Lock()
-
-    @property
-    def stopped(self) -> StopReason | None:
-        return self._stopped
 
     def stop(self, reason: StopReason) -> bool:
         """Ask the handler to stop; refused once a settle is on its way: that one decides."""
         with self._lock:
-            if self._settling or self._stopped is not None:
+            if self._settling or self.stopped is not None:
                 return False
-            self._stopped = reason
-        if self.on_stop is not None:
-            self.on_stop()
+            self.stopped = reason
+        if self._on_stop is not None:
+            self._on_stop()
         return True
+
+    def drop(self) -> None:
+        """Nobody keeps it any longer, and nobody is told when it is stopped: break the reference cycle."""
+        self._on_stop = None
 
     def begin_settle(self) -> bool:
         """From here on nobody stops the handler; False when somebody already has."""
         with self._lock:
-            self._settling = self._stopped is None
+            self._settling = self.stopped is None
             return self._settling
 
     def end_settle(self) -> None:
@@ -62,14 +70,14 @@ class Lease:
             self._settling = False
 
     def check(self) -> None:
-        if self._stopped is not None:
-            raise LeaseLost(f"stopped: {self._stopped}")
-        if time.monotonic() >= self.proven_until:
+        if self.stopped is not None:
+            raise LeaseLost(f"stopped: {self.stopped}")
+        if self._clock() >= self.proven_until:
             raise LeaseLost("the lease may have ended")
 
     @property
     def provable(self) -> bool:
-        return self._stopped is None and time.monotonic() < self.proven_until
+        return self.stopped is None and self._clock() < self.proven_until
 
     def heartbeat(self) -> Heartbeat:
         return Heartbeat(self.claim.job_id, self.claim.lease_token, self.stage, self.progress)
@@ -101,23 +109,29 @@ class LeaseKeeper:
         dice: Callable[[], float],
         on_renewed: Callable[[int], None],
         on_database: Callable[[JobError | None], None],
+        clock: Clock = seconds_since_boot,
     ) -> None:
         self._store = store
+        self._clock = clock
         self._timing = timing
         self._dice = dice
         self._on_renewed = on_renewed
         self._on_database = on_database
+        self._clock = clock
         self._held: dict[LeaseToken, Lease] = {}
         self._changed = asyncio.Event()
 
-    def hold(self, claim: Claim, *, sent_at: float) -> Lease:
-        holding = Lease(claim, proven_until=sent_at + self._timing.lease_seconds)
+    def hold(self, claim: Claim, *, sent_at: float, on_stop: Callable[[], None]) -> Lease:
+        """`on_stop` is called once, when somebody stops it, as long as it is held."""
+        proven_until = sent_at + self._timing.lease_seconds
+        holding = Lease(claim, proven_until=proven_until, on_stop=on_stop, clock=self._clock)
         self._held[claim.lease_token] = holding
         self._changed.set()
         return holding
 
     def drop(self, holding: Lease) -> None:
         self._held.pop(holding.claim.lease_token, None)
+        holding.drop()
 
     @property
     def held(self) -> tuple[Lease, ...]:
@@ -126,15 +140,15 @@ class LeaseKeeper:
     async def keep(self) -> None:
         """Renew for ever: every `renew_seconds`, and soon again after a failure or a locked row."""
         while True:
-            started = time.monotonic()
+            started = self._clock()
             again_in = await self._renew_all()
-            await asyncio.sleep(max(0.0, started + again_in - time.monotonic()))
+            await asyncio.sleep(max(0.0, started + again_in - self._clock()))
 
     async def _renew_all(self) -> float:
         holdings = self.held
         if not holdings:
             return await self._until_something_is_held()
-        sent_at = time.monotonic()
+        sent_at = self._clock()
         try:
             renewal = await self._renew(holdings)
         except JobError as error:
@@ -176,8 +190,8 @@ class LeaseKeeper:
     async def fence(self) -> None:
         """Stop, for ever, every handler whose lease could end before it is renewed."""
         while True:
-            now = time.monotonic()
+            now = self._clock()
             for holding in self.held:
                 if now >= holding.proven_until - self._timing.margin and holding.stop(StopReason.UNPROVEN):
-                    _log.warning("lease_unproven", job_id=str(holding.claim.job_id))
+                    _log.warning("lease_renewal_overdue", job_id=str(holding.claim.job_id))
             await asyncio.sleep(min(0.25, self._timing.margin / 4))

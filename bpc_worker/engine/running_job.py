@@ -1,7 +1,6 @@
-"""One claimed job, from its start to the row that says how it ended."""
+"""One claimed job, from its start to the row that says how it ended: started, ended, settled, finished."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,10 +9,11 @@ from typing import Protocol
 import msgspec
 
 from bpc_worker.engine.attempt import attempt
+from bpc_worker.engine.claiming.slots import Claimed
+from bpc_worker.engine.clock import Clock
 from bpc_worker.engine.context import Equipment, HandlerContext
-from bpc_worker.engine.handler_thread import HandlerLoop, Running
-from bpc_worker.engine.lazy_event import Once
-from bpc_worker.engine.lease import Lease, LeaseKeeper, StopReason
+from bpc_worker.engine.handler_thread import HandlerThread, LazyEvent
+from bpc_worker.engine.lease import LeaseKeeper, StopReason
 from bpc_worker.engine.settler import Settler
 from bpc_worker.handler_api import HandlerSpec
 from bpc_worker.jobs.errors import Code
@@ -25,6 +25,7 @@ from bpc_worker.jobs.model import (
     Failed,
     InfrastructureAway,
     Lost,
+    NewJob,
     Outcome,
     Released,
     Retry,
@@ -33,7 +34,7 @@ from bpc_worker.jobs.model import (
     Status,
 )
 from bpc_worker.observability import log
-from bpc_worker.observability.tracing import NO_TRACER, JobSpan, Tracer
+from bpc_worker.observability.tracing import NO_SPAN, JobSpan, Tracer
 
 _log = log.get("job")
 
@@ -52,126 +53,155 @@ class JobMetrics(Protocol):
     def lease_lost(self) -> None: ...
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Job:
-    """One claimed job at work in this process."""
-
-    holding: Lease
-    running: Running[Outcome]
-    context: HandlerContext
-    started: float
-    timeout: float
-    span: JobSpan
-    on_finished: Callable[["Job"], None]
-    finished: Once  # its end is durable, or it is somebody else's
-    stuck: bool = False
-
-    @property
-    def in_time(self) -> bool:
-        return time.monotonic() - self.started <= self.timeout
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supervisor:
-    """Lives in the control loop; the handler runs elsewhere. A job that goes well is a few calls, no task."""
+class JobParts:
+    """What all jobs of this process are run with."""
 
     keeper: LeaseKeeper
     settler: Settler
-    handlers: HandlerLoop
+    handlers: HandlerThread
     equipment: Equipment
     metrics: JobMetrics
-    on_stuck: Callable[[], None]
-    tracer: Tracer = NO_TRACER
+    clock: Clock
+    default_timeout: float
+    on_stuck: Callable[[], None]  # a handler ignores its cancellation: the process has to end
+    tracer: Tracer | None = None
     stopping: set[asyncio.Task[None]] = field(default_factory=set)
 
-    def start(
-        self,
-        spec: HandlerSpec[msgspec.Struct],
-        claim: Claim,
-        *,
-        sent_at: float,
-        timeout: float,
-        on_finished: Callable[[Job], None],
-    ) -> Job:
+
+class Follower(Protocol):
+    """Whoever has started a job."""
+
+    def handler_ended(self, job: "RunningJob") -> None:
+        """Its slot is free."""
+
+    def finished(self, job: "RunningJob") -> None:
+        """Its end is durable, or it is somebody else's."""
+
+
+class RunningJob:
+    """Lives in the control loop; the handler runs elsewhere. A job that goes well is a few calls, no task."""
+
+    def __init__(
+        self, spec: HandlerSpec[msgspec.Struct], claimed: Claimed, parts: JobParts, follower: Follower
+    ) -> None:
+        claim = claimed.claim
         waited = (claim.started_at - claim.scheduled_at).total_seconds()
-        self.metrics.acquired(claim.queue, claim.type, waited=waited)
-        span = self.tracer.job(claim)
-        if span.traceparent is not None:  # what follows from the job, follows from this attempt
-            claim = replace(claim, traceparent=span.traceparent)
-        holding = self.keeper.hold(claim, sent_at=sent_at)
-        context = HandlerContext(holding, self.equipment, spec.child_tasks, span)
-        job = Job(
-            holding=holding,
-            running=self.handlers.prepare(_attempt(spec, claim, context, span)),
-            context=context,
-            started=time.monotonic(),
-            timeout=spec.timeout_seconds or timeout,
-            span=span,
-            on_finished=on_finished,
-            finished=Once(),
-        )
-        holding.on_stop = partial(self._stop, job)
-        return job
+        parts.metrics.acquired(claim.queue, claim.type, waited=waited)
+        self._span = NO_SPAN if parts.tracer is None else parts.tracer.job(claim)
+        if self._span.traceparent is not None:  # what follows from the job, follows from this attempt
+            claim = replace(claim, traceparent=self._span.traceparent)
+        self._parts = parts
+        self._follower = follower
+        self._started_at = parts.clock()
+        self._timeout = spec.timeout_seconds or parts.default_timeout
+        self._lease = parts.keeper.hold(claim, sent_at=claimed.sent_at, on_stop=self._cancel_handler)
+        self._context = HandlerContext(self._lease, parts.equipment, spec.child_tasks, self._span)
+        work = attempt(spec, claim, self._context, partial(_log_fields, claim, self._span))
+        self._handler = parts.handlers.prepare(work, self._handler_ended)
+        self.claim = claim
+        self.done = LazyEvent()
+        self.is_stuck = False
 
-    def _stop(self, job: Job) -> None:
-        if not job.running.ended.happened:
-            task = asyncio.create_task(self._cancel(job))
-            self.stopping.add(task)
-            task.add_done_callback(self.stopping.discard)
+    @property
+    def in_time(self) -> bool:
+        return self._parts.clock() - self._started_at <= self._timeout
 
-    async def _cancel(self, job: Job) -> None:
-        job.running.cancel()
-        await asyncio.wait({job.running.ended.future}, timeout=_PATIENCE_AFTER_CANCEL)
-        if job.running.ended.happened:
+    @property
+    def has_ended(self) -> bool:
+        """Its handler has; perhaps its end is not durable yet."""
+        return self._handler.ended.is_set
+
+    @property
+    def blocks_the_loop(self) -> bool:
+        return self._handler.blocks_the_loop
+
+    @property
+    def follow_ups(self) -> tuple[NewJob, ...]:
+        return self._context.follow_ups
+
+    @property
+    def traceparent(self) -> str | None:
+        return self._span.traceparent
+
+    def stop(self, reason: StopReason) -> None:
+        """Refused while a settle is on its way: that one decides."""
+        self._lease.stop(reason)
+
+    def give_back_unless_started(self) -> bool:
+        """Where the handlers' loop is blocked, others may have one that is not."""
+        if not self._handler.withdraw():
+            return False
+        self._lease.stop(StopReason.SHUTDOWN)
+        self._handler_ended()
+        return True
+
+    async def give_back(self) -> None:
+        """Without waiting for its handler, which cannot be reached any more."""
+        self._lease.stop(StopReason.SHUTDOWN)
+        await self._parts.settler.settle(self.claim, Released())
+
+    def _cancel_handler(self) -> None:
+        if not self.has_ended:
+            task = asyncio.create_task(self._cancelled())
+            self._parts.stopping.add(task)
+            task.add_done_callback(self._parts.stopping.discard)
+
+    async def _cancelled(self) -> None:
+        self._handler.cancel()
+        await asyncio.wait({self._handler.ended.future}, timeout=_PATIENCE_AFTER_CANCEL)
+        if self.has_ended:
             return
-        job.stuck = True
+        self.is_stuck = True
         _log.error(
             "handler_ignores_cancellation",
-            job_id=str(job.holding.claim.job_id), job_type=job.holding.claim.type,
-            reason=str(job.holding.stopped),
+            job_id=str(self.claim.job_id), job_type=self.claim.type, reason=str(self._lease.stopped),
         )  # fmt: skip
-        self.on_stuck()
+        self._parts.on_stuck()
 
-    def ended(self, job: Job) -> None:
-        """Its handler is through: have its end written, unless it was in the handler's own transaction."""
-        if job.stuck:
+    def _handler_ended(self) -> None:
+        """Have its end written, unless it was in the handler's own transaction."""
+        self._follower.handler_ended(self)
+        if self.is_stuck:
             return  # the process is leaving, and its lease is the reaper's
         try:
-            outcome = _outcome(job)
-            if job.context.settled is not None or isinstance(outcome, Lost):
-                self._finish(job, outcome, job.context.settled)
+            outcome = self._outcome()
+            if self._context.settled is not None or isinstance(outcome, Lost):
+                self._settled(outcome, self._context.settled)
             else:
-                job.holding.begin_settle()
-                self.settler.add(job.holding.claim, outcome, partial(self._finish, job, outcome))
+                self._lease.begin_settle()
+                self._parts.settler.add(self.claim, outcome, partial(self._settled, outcome))
         except Exception as error:  # noqa: BLE001 - a bug of ours
             # The job is not lost: its lease ends, and the reaper brings it back.
-            _log.error("engine_bug", exc_info=error, job_id=str(job.holding.claim.job_id))
-            self._leave(job)
+            _log.error("engine_bug", exc_info=error, job_id=str(self.claim.job_id))
+            self._finish()
 
-    def _finish(self, job: Job, outcome: Outcome, status: Status | None) -> None:
+    def _settled(self, outcome: Outcome, status: Status | None) -> None:
         try:
-            self._report(job, outcome, status)
+            self._report(outcome, status)
         except Exception as error:  # noqa: BLE001 - a bug of ours: what is durable is durable, others wait behind it
-            _log.error("engine_bug", exc_info=error, job_id=str(job.holding.claim.job_id))
-        self._leave(job)
+            _log.error("engine_bug", exc_info=error, job_id=str(self.claim.job_id))
+        self._finish()
 
-    def _leave(self, job: Job) -> None:
-        self.keeper.drop(job.holding)
-        job.holding.on_stop = job.running.on_ended = None  # no circles: they would wait for the collector
-        if not job.finished.happened:
-            job.finished.happen()
-            job.on_finished(job)
+    def _finish(self) -> None:
+        self._parts.keeper.drop(self._lease)
+        if not self.done.is_set:
+            self.done.set()
+            self._follower.finished(self)
 
-    async def give_back(self, job: Job) -> None:
-        """Without waiting for its handler, which cannot be reached any more."""
-        job.holding.stop(StopReason.SHUTDOWN)
-        await self.settler.settle(job.holding.claim, Released())
+    def _outcome(self) -> Outcome:
+        returned, stopped = self._handler.result(), self._lease.stopped
+        if isinstance(returned, Done | Failed) and stopped is not StopReason.LOST:
+            return returned  # it came to an end of its own, stopped or not
+        if returned is None or isinstance(returned, Lost) or stopped is not None:
+            return _because(stopped, self._timeout, cancelled=returned is None)
+        return returned
 
-    def _report(self, job: Job, outcome: Outcome, status: Status | None) -> None:
-        claim, metrics = job.holding.claim, self.metrics
-        seconds = time.monotonic() - job.started
+    def _report(self, outcome: Outcome, status: Status | None) -> None:
+        claim, metrics = self.claim, self._parts.metrics
+        seconds = self._parts.clock() - self._started_at
         error = _error_of(outcome)
-        job.span.end(type(outcome).__name__, None if error is None else error.code)
+        self._span.end(type(outcome).__name__, None if error is None else error.code)
         if status is None:
             metrics.lease_lost()
         else:
@@ -181,30 +211,20 @@ class Supervisor:
             if isinstance(outcome, Retry) and status is Status.QUEUED:
                 metrics.retried(claim.queue, claim.type)
         if status is not Status.SUCCEEDED or log.is_verbose():
-            self._say(job, outcome, status, seconds)
+            self._log_end(outcome, error, status, seconds)
 
-    def _say(self, job: Job, outcome: Outcome, status: Status | None, seconds: float) -> None:
-        claim, error = job.holding.claim, _error_of(outcome)
-        told = {
-            "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue,
-            "tenant_id": claim.tenant_id, "attempt": claim.attempts,
-            "outcome": type(outcome).__name__, "status": status.value if status is not None else "LOST",
-            "duration_ms": round(seconds * 1000, 1), "correlation_id": claim.correlation_id,
-            **job.span.log_fields,
-        }  # fmt: skip
+    def _log_end(
+        self, outcome: Outcome, error: ErrorInfo | None, status: Status | None, seconds: float
+    ) -> None:
+        fields = _log_fields(self.claim, self._span) | {
+            "outcome": type(outcome).__name__,
+            "status": status.value if status is not None else "LOST",
+            "duration_ms": round(seconds * 1000, 1),
+        }
         if error is not None:
-            told |= {"error_code": error.code, "error_message": error.message}
+            fields |= {"error_code": error.code, "error_message": error.message}
         say = _log.debug if status is Status.SUCCEEDED else _log.warning
-        say("attempt_ended" if status is not None else "lease_lost", **told)
-
-
-def _outcome(job: Job) -> Outcome:
-    returned, stopped = job.running.result(), job.holding.stopped
-    if isinstance(returned, Done | Failed) and stopped is not StopReason.LOST:
-        return returned  # it came to an end of its own, stopped or not
-    if returned is None or isinstance(returned, Lost) or stopped is not None:
-        return _because(stopped, job.timeout, cancelled=returned is None)
-    return returned
+        say("attempt_ended" if status is not None else "lease_lost", **fields)
 
 
 def _log_fields(claim: Claim, span: JobSpan) -> dict[str, object]:
@@ -212,13 +232,6 @@ def _log_fields(claim: Claim, span: JobSpan) -> dict[str, object]:
         "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue, "attempt": claim.attempts,
         "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id, **span.log_fields,
     }  # fmt: skip
-
-
-async def _attempt(
-    spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext, span: JobSpan
-) -> Outcome:
-    log.of_job(partial(_log_fields, claim, span))
-    return await attempt(spec, claim, context)
 
 
 def _because(reason: StopReason | None, timeout: float, *, cancelled: bool) -> Settleable | Lost:

@@ -17,7 +17,7 @@ _log = log.get("settler")
 
 _MOST_REFUSALS = 5
 _LARGEST_GROUP = 200
-_MOST_WITH_A_CLAIM = 100  # more make the claim wait for longer than they save
+_MAX_WITH_A_CLAIM = 100  # more make the claim wait for longer than they save
 _STEPS_OF_A_CLAIM = 3  # of the event loop, from the bell to the socket
 
 Told = Callable[[Status | None], None]
@@ -27,11 +27,11 @@ class End(NamedTuple):
     claim: Claim
     settlement: Settlement
     tell: Told
-    may_board: bool = True
+    can_ride: bool = True
 
 
-def _may_board(end: End) -> bool:
-    return end.may_board and end.settlement.status is Status.SUCCEEDED
+def _can_ride_with_claim(end: End) -> bool:
+    return end.can_ride and end.settlement.status is Status.SUCCEEDED
 
 
 def _never_while_it_is_away(state: RetryCallState) -> bool:
@@ -76,26 +76,26 @@ class Settler:
             self._flushing = asyncio.create_task(self._flush())
 
     @contextmanager
-    def boarding(self) -> Iterator[list[End]]:
+    def ends_for_next_claim(self) -> Iterator[list[End]]:
         """Around a claim, with the ends that it can write: one statement costs less than two."""
-        boarded: list[End] = []
-        if len(self._waiting) <= _MOST_WITH_A_CLAIM:
+        riding: list[End] = []
+        if len(self._waiting) <= _MAX_WITH_A_CLAIM:
             waiting, self._waiting = self._waiting, []
             for end in waiting:
-                (boarded if _may_board(end) else self._waiting).append(end)
+                (riding if _can_ride_with_claim(end) else self._waiting).append(end)
         self._no_claim.clear()
         try:
-            yield boarded
+            yield riding
         finally:
             self._no_claim.set()
 
-    def arrived(self, boarded: Sequence[End]) -> None:
-        for end in boarded:
+    def confirm(self, riding: Sequence[End]) -> None:
+        for end in riding:
             end.tell(Status.SUCCEEDED)
 
-    def missed(self, boarded: Sequence[End]) -> None:
+    def retry_unconfirmed(self, riding: Sequence[End]) -> None:
         """Nobody knows which of them are written: the group finds out, and none harms a claim twice."""
-        self._waiting.extend(end._replace(may_board=False) for end in boarded)
+        self._waiting.extend(end._replace(can_ride=False) for end in riding)
         self._see_to_it()
 
     async def _flush(self) -> None:
@@ -121,14 +121,14 @@ class Settler:
             await self._no_claim.wait()
             for _ in range(_STEPS_OF_A_CLAIM):
                 await asyncio.sleep(0)
-            if self._no_claim.is_set() or not self._all_may_board:
+            if self._no_claim.is_set() or not self._all_can_ride:
                 return bool(self._waiting)
         return False
 
     @property
-    def _all_may_board(self) -> bool:
+    def _all_can_ride(self) -> bool:
         """Else some would wait for claim after claim."""
-        return len(self._waiting) <= _MOST_WITH_A_CLAIM and all(map(_may_board, self._waiting))
+        return len(self._waiting) <= _MAX_WITH_A_CLAIM and all(map(_can_ride_with_claim, self._waiting))
 
     async def _write_group(self, group: Sequence[End]) -> dict[LeaseToken, Status]:
         """What was written. Rows that are locked, lost or written by a call without an answer are missing."""
@@ -140,7 +140,10 @@ class Settler:
                     self._on_database(None)
                     return written
         except JobError as error:  # one of them cannot be stored: the others must not suffer
-            _log.warning("group_refused", error_code=error.code, error_message=error.message, count=len(ends))
+            _log.warning(
+                "batch_settle_rejected",
+                error_code=error.code, error_message=error.message, count=len(ends),
+            )  # fmt: skip
         return {}
 
     def _settle_singly(self, end: End) -> None:
@@ -188,4 +191,4 @@ class Settler:
         error = state.outcome.exception() if state.outcome is not None else None
         if isinstance(error, JobError):
             self._on_database(error)
-            _log.warning("settle_waits", error_code=error.code, error_message=error.message)
+            _log.warning("settle_retrying", error_code=error.code, error_message=error.message)

@@ -1,20 +1,18 @@
-"""Start the duties of a worker, keep them going, and stop them in the right order."""
+"""Start the background tasks of a worker, keep them going, and stop them in the right order."""
 
 import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NoReturn, Protocol
 
-from bpc_worker.engine.handler_thread import HandlerLoop
+from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.engine.health import Health
-from bpc_worker.engine.runner import Runner
 from bpc_worker.engine.wake import Wake
 from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
-from bpc_worker.jobs.store import JobStore
 from bpc_worker.observability import log
 
 _log = log.get("engine")
@@ -25,22 +23,79 @@ _GIVE_BACK_SECONDS = 3.5  # both fit into the five seconds after the grace
 _ABANDON_SECONDS = 1.0
 _GRANT = "GRANT bpc_worker TO it"
 
+Task = asyncio.Task[None]
+
 
 class SchemaRefusedError(Exception):
     """The schema does not fit this release; the message says what to run."""
 
 
+class ClaimLoop(Protocol):
+    """Looks for jobs until told to stop; the runner."""
+
+    async def run(self, stop: asyncio.Event) -> None: ...
+
+    async def run_until_empty(self, stop: asyncio.Event) -> None: ...
+
+
+class JobsAtWork(Protocol):
+    @property
+    def busy(self) -> int: ...
+
+    @property
+    def stuck(self) -> asyncio.Event:
+        """A handler ignores its cancellation: the process has to end."""
+
+    async def drain(self, *, grace: float, hurry: asyncio.Event) -> None: ...
+
+    async def ended(self, *, within: float) -> bool: ...
+
+    async def abandon(self, *, within: float) -> None: ...
+
+
+class Handlers(Protocol):
+    """The thread in which handlers run."""
+
+    def start(self) -> None: ...
+
+    def tick(self) -> None: ...
+
+    async def finish(self, last: Coroutine[object, object, None], *, within: float) -> None: ...
+
+
+class Pulse(Protocol):
+    async def pulse(self) -> bool: ...
+
+
+def _exit_now() -> NoReturn:
+    """A thread that blocks cannot be ended from outside: leave without it."""
+    with suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The two halves of a job's life, as the engine sees them."""
+
+    claiming: ClaimLoop
+    jobs: JobsAtWork
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
     health: Health
-    store: JobStore
-    handlers: HandlerLoop
+    store: Pulse
+    handlers: Handlers
     wake: Wake
-    runner: Runner | None  # None: this process only reaps
+    work: Work | None  # None: this process runs no jobs
     duties: tuple[Callable[[], Coroutine[object, object, None]], ...]
     schema_problem: Callable[[], Awaitable[str | None]]
     grace_seconds: float
     close_handlers: Callable[[], Coroutine[object, object, None]]
+    clock: Clock = seconds_since_boot
+    exit_now: Callable[[], NoReturn] = _exit_now
 
     async def run(self, *, until_empty: bool = False) -> int:
         """The process's exit code. Returns after a signal, or when nothing is left (`until_empty`)."""
@@ -59,62 +114,48 @@ class Engine:
             await _cancelled(beats)
 
     async def _work(
-        self,
-        stop: asyncio.Event,
-        hurry: asyncio.Event,
-        duties: list[asyncio.Task[None]],
-        *,
-        until_empty: bool,
+        self, stop: asyncio.Event, hurry: asyncio.Event, duties: list[Task], *, until_empty: bool
     ) -> int:
         stopped = asyncio.create_task(stop.wait())
-        if self.runner is None:
+        if self.work is None:
             await asyncio.wait({stopped, *duties}, return_when=asyncio.FIRST_COMPLETED)
             return self._verdict(duties)
-        loop = self.runner.run_until_empty if until_empty else self.runner.run
-        looking = asyncio.create_task(loop(stop))
-        stuck = asyncio.create_task(self.runner.stuck.wait())
+        claiming, jobs = self.work.claiming, self.work.jobs
+        look = claiming.run_until_empty if until_empty else claiming.run
+        looking = asyncio.create_task(look(stop))
+        stuck = asyncio.create_task(jobs.stuck.wait())
         await asyncio.wait({stopped, stuck, looking, *duties}, return_when=asyncio.FIRST_COMPLETED)
         self.health.draining = True
         stop.set()
         self.wake.ring("stop")
-        await self.runner.drain(grace=self.grace_seconds, hurry=hurry)
-        clean = await self._given_back(looking)
+        await jobs.drain(grace=self.grace_seconds, hurry=hurry)
+        clean = await self._given_back(jobs, looking)
         await _cancelled([stopped, stuck])
         if not clean:
-            await self.runner.abandon(within=_ABANDON_SECONDS)
-            _log.error("leaving_with_jobs_unsettled", count=self.runner.busy)
-            self._leave_now()
-        await asyncio.wait({self.handlers.run(self.close_handlers()).ended.future}, timeout=_ABANDON_SECONDS)
-        self.handlers.stop()
+            await jobs.abandon(within=_ABANDON_SECONDS)
+            _log.error("exit_with_unsettled_jobs", count=jobs.busy)
+            self.exit_now()
+        await self.handlers.finish(self.close_handlers(), within=_ABANDON_SECONDS)
         return self._verdict([*duties, looking])
 
-    async def _given_back(self, looking: asyncio.Task[None]) -> bool:
+    async def _given_back(self, jobs: JobsAtWork, looking: Task) -> bool:
         """Whether every job is settled and no claim is on its way, in the time that is left."""
-        if self.runner is None:
-            return False
-        ends_at = time.monotonic() + _GIVE_BACK_SECONDS
+        ends_at = self.clock() + _GIVE_BACK_SECONDS
         # A look that was under way may still bring jobs: they are given back like the others.
         await asyncio.wait({looking}, timeout=_GIVE_BACK_SECONDS / 2)
-        if self.runner.stuck.is_set():
+        if jobs.stuck.is_set():
             return False
-        await self.runner.drain(grace=0, hurry=asyncio.Event())
-        ended = await self.runner.ended(within=max(0.1, ends_at - time.monotonic()))
+        await jobs.drain(grace=0, hurry=asyncio.Event())
+        ended = await jobs.ended(within=max(0.1, ends_at - self.clock()))
         return ended and looking.done()
 
-    def _verdict(self, duties: list[asyncio.Task[None]]) -> int:
+    def _verdict(self, duties: list[Task]) -> int:
         """A duty that ended by itself is a bug: better to be restarted than to limp on without it."""
         for duty in duties:
             if duty.done() and not duty.cancelled() and (error := duty.exception()) is not None:
-                _log.error("duty_died", exc_info=error, reason=duty.get_name())
+                _log.error("background_task_died", exc_info=error, reason=duty.get_name())
                 return 1
         return 0
-
-    def _leave_now(self) -> None:
-        """A thread that blocks cannot be ended from outside: leave without it."""
-        with suppress(Exception):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(1)
 
     def _obey_signals(self, stop: asyncio.Event, hurry: asyncio.Event) -> None:
         def told(which: signal.Signals) -> None:
@@ -139,7 +180,7 @@ class Engine:
                 ) from error
             except JobError as error:
                 self.health.note_database(error)
-                _log.warning("database_awaited", error_code=error.code, error_message=error.message)
+                _log.warning("database_unreachable", error_code=error.code, error_message=error.message)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(1.0):
                         await stop.wait()
@@ -151,7 +192,7 @@ class Engine:
 
     async def _tick(self) -> None:
         while True:
-            self.health.control_ticked_at = time.monotonic()
+            self.health.control_ticked_at = self.clock()
             self.handlers.tick()
             await asyncio.sleep(_TICK_SECONDS)
 

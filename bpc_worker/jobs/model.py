@@ -63,7 +63,7 @@ class Claim:
     """One job in the hands of one worker, once: a later claim of the same job has another token.
 
     The fields stand in the order in which claim.sql returns them. Nobody changes one; it is not frozen only
-    because that would make it four times as dear to make.
+    because that would make it four times as expensive to make.
     """
 
     job_id: JobId

@@ -1,5 +1,6 @@
 """What an outcome means for the row: status, attempts, delay, error, event. Pure."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -30,6 +31,17 @@ class Settlement:
     result: str | None = None
     spec_hash: bytes | None = None
     event: str | None = None  # None: nothing is noted (a success)
+
+
+class Settlements:
+    """What outcomes mean, with the delays of this installation."""
+
+    def __init__(self, backoff: Backoff, dice: Callable[[], float]) -> None:
+        self._backoff = backoff
+        self._dice = dice
+
+    def __call__(self, claim: Claim, outcome: Settleable) -> Settlement:
+        return settlement(claim, outcome, backoff=self._backoff, dice=self._dice())
 
 
 def settlement(claim: Claim, outcome: Settleable, *, backoff: Backoff, dice: float) -> Settlement:

@@ -60,7 +60,7 @@ class JobMetrics(Collector):
         self._found: dict[Labels, _OfOneKind] = {}
         self._by_heart: dict[Labels, _OfOneKind] = {}
 
-    def acquired(self, queue: str, job_type: str, waited: float) -> None:
+    def acquired(self, queue: str, job_type: str, *, waited: float) -> None:
         kind = self._by_heart.get((queue, job_type)) or self._kind(queue, job_type)
         kind.acquired += 1
         kind.wait.observe(waited if waited > 0 else 0.0)

@@ -87,7 +87,7 @@ def _merge_job(_logger: object, _method: str, event: EventDict) -> EventDict:
 
 
 def is_verbose() -> bool:
-    """Whether lines of level debug are written: some are dear to make."""
+    """Whether lines of level debug are written: some are expensive to make."""
     return logging.getLogger().isEnabledFor(logging.DEBUG)
 
 

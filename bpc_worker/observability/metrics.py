@@ -36,6 +36,7 @@ class Metrics:
         self._queue = BoundedLabel()
         self._target = BoundedLabel()
         self._jobs = JobMetrics(self._job)
+        self.acquired = self._jobs.acquired  # of every job: without a detour
         self.registry.register(self._jobs)
         job = ("queue", "type")
         self._failed = self._counter("jobs_failed", "Attempts that failed", (*job, "reason"))
@@ -101,9 +102,6 @@ class Metrics:
 
     def looked(self) -> None:
         self._looks.inc()
-
-    def acquired(self, queue: str, job_type: str, *, waited: float) -> None:
-        self._jobs.acquired(queue, job_type, waited)
 
     def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None:
         self._jobs.settled(queue, job_type, status=status, seconds=seconds)
@@ -181,8 +179,9 @@ class Metrics:
     def breaker(self, target: str, state: int) -> None:
         self._breakers.labels(target=self._target(target)).set(state)
 
-    def slots(self, in_use: int) -> None:
-        self._slots.set(in_use)
+    def slots(self, in_use: Callable[[], float]) -> None:
+        """Who is to be asked for it."""
+        self._slots.set_function(in_use)
 
     def pool(self, in_use: Callable[[], float]) -> None:
         """Who is to be asked for it."""

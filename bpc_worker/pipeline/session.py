@@ -1,4 +1,4 @@
-"""The transactions of a pipeline's pipeline: for one tenant, with an actor's name, waking workers afterwards."""
+"""The transactions of one tenant's pipeline: with an actor's name, waking workers afterwards."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -32,7 +32,7 @@ _STATEMENT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PipelineSession:
-    """One tenant's pipeline, as its pipeline sees it. Made by `open_pipeline`."""
+    """One tenant's pipeline. Made by `open_pipeline`."""
 
     settings: Settings
     registry: Registry

@@ -49,7 +49,7 @@ class Children:
         self._call_seconds = _AHEAD_SECONDS  # until there is something to go by
 
     @property
-    def worth_holding(self) -> int:
+    def max_useful_jobs(self) -> int:
         """How many calls keep every child busy: one in work and one at hand, or several short ones.
 
         Whoever holds more only keeps them from other workers, and lets their time run out.

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf
 from typing import Any, cast
 
@@ -32,7 +31,7 @@ from bpc_worker.handler_api import (
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, ErrorInfo, Lost, Outcome, Retry, Status
 from bpc_worker.jobs.queue_settings import QueueSettings, TypeDefaults
-from bpc_worker.jobs.settlement import settlement
+from bpc_worker.jobs.settlement import Settlements
 from bpc_worker.keys.encryption import DEVELOPMENT_SEALING_KEY, Sealer
 from bpc_worker.keys.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.memory.rows import Row
@@ -93,7 +92,7 @@ class InProcess:
     """Child tasks in this very process, but found by name and told in bytes as a real child is."""
 
     @property
-    def worth_holding(self) -> int:
+    def max_useful_jobs(self) -> int:
         return 1
 
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
@@ -152,7 +151,7 @@ class Workbench:
             clock=self.clock,
             dice=lambda: 0.0,
         )
-        end = partial(settlement, backoff=backoff, dice=0.0)
+        end = Settlements(backoff, lambda: 0.0)
         self._settler = Settler(self.store, end, on_database=lambda _: None)
         self._transactions = FakeTransactions(self.store, self.answers, conflicts=self.conflicts)
         self._equipment = Equipment(

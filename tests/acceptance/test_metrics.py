@@ -1,26 +1,24 @@
 """/v1/metrics of a real worker that has made a passport."""
 
-import shutil
-import subprocess
-
 import pytest
 
 from tests.support.database import Database
 from tests.support.metric_rules import broken_rules
 from tests.support.pipeline import pipeline
+from tests.support.promtool import objections
 from tests.support.worker import worker
 
 pytestmark = pytest.mark.acceptance
 
 
 def test_a_passport_is_measured_and_the_metrics_follow_the_rules(db: Database) -> None:
-    pipeline = pipeline(db)
+    path = pipeline(db)
     with worker(db.url_as("bpc_worker")) as running:
         running.wait_ready()
-        build = pipeline.build()
-        assert pipeline.ended(build).state == "DONE"
+        build = path.build()
+        assert path.ended(build).state == "DONE"
         written = running.get("/v1/metrics", timeout=5)[1]
-        version = pipeline.version(build)
+        version = path.version(build)
 
         assert running.metric("bpc_compiles_total", result="ok") == 1
         assert running.metric("bpc_compile_duration_seconds_count") == 1
@@ -33,8 +31,4 @@ def test_a_passport_is_measured_and_the_metrics_follow_the_rules(db: Database) -
         assert running.metric("bpc_jobs_failed_total") == 0
 
     assert broken_rules(written) == []
-    if shutil.which("promtool") is not None:
-        done = subprocess.run(
-            ["promtool", "check", "metrics"], input=written, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert objections(written) == ""

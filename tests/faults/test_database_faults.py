@@ -176,7 +176,7 @@ def test_a_worker_that_starts_while_the_server_stands_still_waits_for_it(own_db:
     with ExitStack() as workers:
         with frozen(own_db.server):
             running = workers.enter_context(worker(own_db.url, **SHORT))
-            until(lambda: running.said("database_awaited"), within=30)
+            until(lambda: running.said("database_unreachable"), within=30)
 
             assert running.get("/v1/health/live")[0] == 200
             assert running.get("/v1/health/ready")[0] == 503

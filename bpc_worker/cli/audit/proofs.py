@@ -1,14 +1,16 @@
-"""The audit commands that make proofs from the database, for strangers."""
+"""The audit commands that write what strangers can check: checkpoints of the database, and proofs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.parts import explained
-from bpc_worker.cli._common.session import in_pipeline, config_option, json_option, show_json, uuid_from
-from bpc_worker.cli.audit.files import FILE, reading, writing
-from bpc_worker.cli.audit.offline import audit
+from bpc_worker.cli._common.options import FILE, config_option, json_option, tenant_option, uuid_from
+from bpc_worker.cli._common.output import counted, show_json
+from bpc_worker.cli._common.sessions import in_pipeline
+from bpc_worker.cli._common.startup import explained
+from bpc_worker.cli.audit import audit
+from bpc_worker.cli.audit.files import reading, writing
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from collections.abc import Awaitable, Callable
@@ -17,7 +19,32 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.pipeline.audit.checkpoints import Kept
     from bpc_worker.pipeline.session import PipelineSession
 
-__all__ = ["audit"]
+
+@audit.command("checkpoint")
+@tenant_option
+@click.option("--out", type=FILE, required=True, metavar="FILE")
+@json_option("What was written, as one JSON object.")
+@config_option
+def checkpoint(*, tenant: str, out: Path, as_json: bool, config_path: str | None) -> None:
+    r"""Write where every chain of a tenant ends and the root of the tree over all its events, signed.
+
+    It is to be kept outside the database: whoever can change that can delete a chain with its head, and
+    `audit verify --against` notices. `audit prove-inclusion` proves single events against it.
+
+    \b
+    Example: bpc-worker audit checkpoint --tenant acme --out acme-2027-03-01.json
+    """
+    from bpc_worker.pipeline.audit.checkpoints import write_checkpoint
+
+    with writing(out, "a checkpoint") as file:
+        kept = in_pipeline(config_path, tenant, write_checkpoint, file)
+    taken, statement = kept.taken, kept.statement
+    assert statement is not None  # noqa: S101 - what is written now has a tree
+    if as_json:
+        show_json(statement.signed(kept.signature) | {"sha256": kept.hash.hex(), "file": str(out)})
+        return
+    sizes = f"{counted(kept.heads, 'head')}, {counted(statement.tree.size, 'event')}"
+    click.echo(f"{sizes} of {taken.taken_at.isoformat()}, signed with key {taken.signing_key_id}")
 
 
 @audit.command("prove-inclusion")

@@ -5,22 +5,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.parts import EXIT_USAGE, fail, printable
-from bpc_worker.cli._common.session import (
-    in_pipeline,
-    config_option,
-    in_pipeline,
-    json_option,
-    not_done,
-    patience,
+from bpc_worker.cli._common.options import config_option, json_option, tenant_option, wait_options
+from bpc_worker.cli._common.output import (
+    fields_of,
+    json_text,
+    printable,
     show_fields,
     show_json,
-    show_lines,
+    show_list,
     tell,
-    tenant_option,
-    wait_options,
 )
-from bpc_worker.cli.rules.texts import rules
+from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
+from bpc_worker.cli.rules import RULE_FILE, rules, text_from
 from bpc_worker.domain.states import RulesStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
@@ -28,17 +24,14 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.pipeline.rules import RulesDetail
     from bpc_worker.postgres.queue.job_states import JobState
 
-__all__ = ["rules"]
-
 _WANTED = "RULES is NAME for the newest version, NAME@VERSION, or the id of a version."
-_FILE = "FILE is a rule text, - for standard input, or the name of a shipped module such as battery_core."
 
 
 def _label(version: "RulesVersion") -> str:
     return f"{version.name}@{version.version}"
 
 
-@rules.command("add", epilog=_FILE)
+@rules.command("add", epilog=RULE_FILE)
 @click.argument("name")
 @click.argument("file")
 @tenant_option
@@ -52,18 +45,10 @@ def rules_add(name: str, file: str, *, tenant: str, as_json: bool, config_path: 
     \b
     Example: bpc-worker rules add battery_core battery_core --tenant acme
     """
-    from bpc_worker.files.rules import RuleFileError, read_rules
     from bpc_worker.pipeline.rules import add_rules
 
-    try:
-        source = read_rules(file)
-    except RuleFileError as error:
-        fail(EXIT_USAGE, str(error), _FILE)
-    found = in_pipeline(config_path, tenant, lambda pipeline: add_rules(pipeline, name, source))
-    if as_json:
-        show_json(found)
-    else:
-        click.echo(_label(found))
+    found = in_pipeline(config_path, tenant, add_rules, name, text_from(file))
+    click.echo(json_text(found) if as_json else _label(found))
     step = {
         RulesStatus.DRAFT: f"have it tested: `bpc-worker rules run-tests {_label(found)} --wait`",
         RulesStatus.VALIDATED: f"publish it: `bpc-worker rules publish {_label(found)}`",
@@ -83,14 +68,12 @@ def rules_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.rules import list_rules
 
-    found = in_pipeline(config_path, tenant, list_rules)
-
-    def line(each: "RulesVersion") -> list[object]:
-        return [_label(each), each.status, each.rule_package_version_id, each.dsl_sha256]
-
-    show_lines(found, line, as_json=as_json)
-    if not found:
-        tell("no rules yet; add the shipped ones with `bpc-worker rules add battery_core battery_core`")
+    show_list(
+        in_pipeline(config_path, tenant, list_rules),
+        lambda each: [_label(each), each.status, each.rule_package_version_id, each.dsl_sha256],
+        as_json=as_json,
+        nothing="no rules yet; add the shipped ones with `bpc-worker rules add battery_core battery_core`",
+    )
 
 
 @rules.command("run-tests", epilog=_WANTED)
@@ -125,11 +108,8 @@ def rules_run_tests(
 
     job_id, job, found = in_pipeline(config_path, tenant, run)
     last = None if job is None or found.last_run is None else found.last_run
-    if as_json:
-        about = {"rule_package_version_id": found.rule_package_version_id, "status": found.status}
-        show_json({"job_id": job_id, **about, "last_run": last})
-    else:
-        click.echo(job_id)
+    about = {"rule_package_version_id": found.rule_package_version_id, "status": found.status}
+    click.echo(json_text({"job_id": job_id, **about, "last_run": last}) if as_json else job_id)
     _tell_run(found, job)
 
 
@@ -160,11 +140,8 @@ def rules_publish(wanted: str, *, tenant: str, as_json: bool, config_path: str |
     """
     from bpc_worker.pipeline.rules import publish_rules
 
-    found = in_pipeline(config_path, tenant, lambda pipeline: publish_rules(pipeline, wanted))
-    if as_json:
-        show_json(found)
-    else:
-        click.echo(_label(found))
+    found = in_pipeline(config_path, tenant, publish_rules, wanted)
+    click.echo(json_text(found) if as_json else _label(found))
     tell(f"{_label(found)} is {found.status}")
 
 
@@ -182,7 +159,7 @@ def rules_show(wanted: str, *, text: bool, tenant: str, as_json: bool, config_pa
     """
     from bpc_worker.pipeline.rules import rules_detail
 
-    found = in_pipeline(config_path, tenant, lambda pipeline: rules_detail(pipeline, wanted))
+    found = in_pipeline(config_path, tenant, rules_detail, wanted)
     if as_json:
         show_json(found)
     elif text:
@@ -192,16 +169,10 @@ def rules_show(wanted: str, *, text: bool, tenant: str, as_json: bool, config_pa
 
 
 def _fields(found: "RulesDetail") -> list[tuple[str, object]]:
-    plain = (
-        "name",
-        "version",
-        "rule_package_version_id",
-        "status",
-        "dsl_sha256",
-        "tests_sha256",
+    fields = fields_of(
+        found, "name", "version", "rule_package_version_id", "status", "dsl_sha256", "tests_sha256",
         "created_at",
-    )
-    fields: list[tuple[str, object]] = [(name, getattr(found, name)) for name in plain]
+    )  # fmt: skip
     run = found.last_run
     if run is None:
         return [*fields, ("tests", "never run")]

@@ -4,37 +4,33 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.operator import LENGTH
-from bpc_worker.cli._common.parts import EXIT_USAGE, fail
-from bpc_worker.cli._common.session import (
-    in_pipeline,
+from bpc_worker.cli._common.options import (
+    LENGTH,
     config_option,
-    in_pipeline,
     json_option,
     limit_option,
-    not_done,
-    patience,
-    show_fields,
-    show_json,
-    show_lines,
-    tell,
-    tell_size,
     tenant_option,
     uuid_from,
     wait_options,
 )
-from bpc_worker.cli.webhook.endpoints import ENDPOINT, webhook
+from bpc_worker.cli._common.output import (
+    EXIT_USAGE,
+    fail,
+    show_fields,
+    show_json,
+    show_list,
+    tell,
+    tell_size,
+)
+from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
+from bpc_worker.cli.webhook import ENDPOINT, webhook
 from bpc_worker.domain.states import DeliveryStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from collections.abc import Callable
     from uuid import UUID
 
     from bpc_worker.pipeline.deliveries import Delivery
     from bpc_worker.pipeline.session import PipelineSession
-    from bpc_worker.postgres.queue.job_states import JobState
-
-__all__ = ["webhook"]
 
 
 @webhook.command("test", epilog=ENDPOINT)
@@ -50,14 +46,11 @@ def test(*, endpoint: str, wait: bool, timeout: float, tenant: str, config_path:
     """
     from bpc_worker.pipeline.deliveries import send_test
 
-    def told(delivery: "Delivery") -> None:
-        tell(f"it is {delivery.status}: the receiver answered {delivery.http_status}")
-
     async def work(pipeline: "PipelineSession") -> "UUID":
         made = await send_test(pipeline, endpoint)
         click.echo(str(made))
         if wait:
-            await _wait_for(pipeline, made, timeout, told)
+            await _wait_for(pipeline, made, timeout)
         return made
 
     made = in_pipeline(config_path, tenant, work)
@@ -65,19 +58,17 @@ def test(*, endpoint: str, wait: bool, timeout: float, tenant: str, config_path:
         tell(f"a worker sends it; `bpc-worker webhook show {made}` tells how it went")
 
 
-async def _wait_for(
-    pipeline: "PipelineSession", delivery_id: "UUID", seconds: float, told: "Callable[[Delivery], None]"
-) -> None:
+async def _wait_for(pipeline: "PipelineSession", delivery_id: "UUID", seconds: float) -> None:
     from bpc_worker.pipeline.deliveries import read_delivery
     from bpc_worker.pipeline.jobs import wait_for_job
 
     delivery, _ = await read_delivery(pipeline, delivery_id)
     if delivery.job_id is not None:
-        state: JobState = await wait_for_job(pipeline, delivery.job_id, seconds=seconds, looked=patience())
+        state = await wait_for_job(pipeline, delivery.job_id, seconds=seconds, looked=patience())
         if not state.succeeded:
             not_done(state)
     delivery, _ = await read_delivery(pipeline, delivery_id)
-    told(delivery)
+    tell(f"it is {delivery.status}: the receiver answered {delivery.http_status}")
 
 
 @webhook.command("deliveries", epilog=ENDPOINT)
@@ -108,23 +99,20 @@ def deliveries(
     from bpc_worker.pipeline.deliveries import list_deliveries
 
     found = in_pipeline(
-        config_path,
-        tenant,
-        lambda pipeline: list_deliveries(
-            pipeline, endpoint=endpoint, status=status, newer_seconds=newer, limit=limit
-        ),
-    )
+        config_path, tenant, list_deliveries,
+        endpoint=endpoint, status=status, newer_seconds=newer, limit=limit,
+    )  # fmt: skip
+    nothing = "no deliveries; `bpc-worker webhook list` shows who is told of what"
+    show_list(found, _line, as_json=as_json, limit=limit, nothing=nothing)
 
-    def line(each: "Delivery") -> list[object]:
-        tried = None if each.attempts is None else f"{each.attempts}/{each.max_attempts}"
-        when = each.delivered_at or each.next_attempt_at or each.created_at
-        return [
-            each.webhook_delivery_id, each.status, each.event_type, each.http_status, tried, when,
-            None if each.error_message is None else each.error_message[:80],
-        ]  # fmt: skip
 
-    show_lines(found, line, as_json=as_json)
-    tell_size(len(found), limit, "no deliveries; `bpc-worker webhook list` shows who is told of what")
+def _line(each: "Delivery") -> list[object]:
+    tried = None if each.attempts is None else f"{each.attempts}/{each.max_attempts}"
+    when = each.delivered_at or each.next_attempt_at or each.created_at
+    return [
+        each.webhook_delivery_id, each.status, each.event_type, each.http_status, tried, when,
+        None if each.error_message is None else each.error_message[:80],
+    ]  # fmt: skip
 
 
 @webhook.command("show")
@@ -141,7 +129,7 @@ def show(*, delivery: str, tenant: str, as_json: bool, config_path: str | None) 
     from bpc_worker.pipeline.deliveries import read_delivery
 
     delivery_id = _delivery_id(delivery)
-    found, answer = in_pipeline(config_path, tenant, lambda pipeline: read_delivery(pipeline, delivery_id))
+    found, answer = in_pipeline(config_path, tenant, read_delivery, delivery_id)
     texts = {
         "body": answer.body.decode("utf-8", "replace"),
         "response_headers": answer.response_headers,

@@ -9,15 +9,13 @@ from bpc_worker.jobs.model import Claim
 from bpc_worker.jobs.store import Caps, Look, TokenStore
 
 
-class Throttle:
+class RateLimits:
     """Tokens are taken right before a look and given back right after it: nobody hoards them.
 
     What a look that failed would have used is lost: it may have claimed after all, and too few is no harm.
     """
 
-    def __init__(
-        self, types: Collection[str], tokens: TokenStore | None, on_limited: Callable[[], None]
-    ) -> None:
+    def __init__(self, types: Collection[str], tokens: TokenStore, on_limited: Callable[[], None]) -> None:
         self._types = frozenset(types)
         self._tokens = tokens
         self._on_limited = on_limited
@@ -27,14 +25,12 @@ class Throttle:
 
     async def empty_look(self) -> Look | None:
         """What an idle worker's look would bring, if that is nothing: one question instead of three."""
-        if self._tokens is None or not self._idle or self.wait_seconds is not None:
+        if not self._idle or self.wait_seconds is not None:
             return None
         return await self._tokens.empty_look()
 
     async def caps(self, caps: Caps, asked: int) -> Caps:
         """The caps of a look for `asked` jobs, with the limits in them."""
-        if self._tokens is None:
-            return caps
         rooms = {job_type: room for types, room in caps.items() for job_type in types & self._types}
         wanted = {job_type: min(asked, rooms.get(job_type, asked)) for job_type in sorted(self._types)}
         found = await self._tokens.take({job_type: most for job_type, most in wanted.items() if most > 0})
@@ -45,11 +41,11 @@ class Throttle:
             self._on_limited()
         return self._bounded(caps)
 
-    async def looked(self, claims: Iterable[Claim]) -> None:
+    async def record_claim(self, claims: Iterable[Claim]) -> None:
         """After a look that was answered."""
         claims = tuple(claims)
         self._idle = not claims
-        if not self._taken or self._tokens is None:
+        if not self._taken:
             return
         used = Counter(claim.type for claim in claims)
         unused = {kind: count - used[kind] for kind, count in self._taken.items() if count > used[kind]}
@@ -59,8 +55,7 @@ class Throttle:
                 await self._tokens.give_back(unused)
 
     def close(self) -> None:
-        if self._tokens is not None:
-            self._tokens.close()
+        self._tokens.close()
 
     def _bounded(self, caps: Caps) -> Caps:
         """Every limited type has a cap of its own, and takes its part of the one it shared with others."""

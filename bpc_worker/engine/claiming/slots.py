@@ -1,12 +1,20 @@
-"""Slots for jobs, of which those that wait for something else get no more than they can use."""
+"""Slots for jobs, of which some get no more than they can use; and jobs that are claimed ahead of them."""
 
+import math
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
+from bpc_worker.engine.clock import Clock
+from bpc_worker.jobs.model import Claim
 from bpc_worker.jobs.store import Caps
 
-_OUTSIDE_TO_OTHERS = 4  # a request under way is a socket and a little memory
-_LEAST_OUTSIDE = 32
-_AT_A_TIME = 5  # claims that fill all slots outside: one for each that is free costs more than the job
+_IO_BOUND_TO_OTHERS = 4  # a request under way is a socket and a little memory
+_LEAST_IO_BOUND = 32
+_AT_A_TIME = 5  # claims that fill all io-bound slots: one for each that is free costs more than the job
+
+_LONGEST_JOB = 0.05  # however slow the database is: who waits for slower ones, waits for long
+_PATIENCE = 0.1
 
 
 class _Share:
@@ -17,7 +25,7 @@ class _Share:
         self._most = most
         self._part = part
         self.taken = 0
-        self.short = False  # the last claim might have brought more
+        self.was_capped = False  # the last claim might have brought more
 
     @property
     def room(self) -> int:
@@ -32,7 +40,7 @@ class Slots:
     waits for a server of others takes none of them: such jobs have slots of their own, and many, because
     servers of others may take their time.
 
-    `worth_holding` is how many jobs the children can be kept busy with, as far as is known at the moment.
+    `max_useful_jobs` is how many jobs the children can be kept busy with, as far as is known at the moment.
     """
 
     def __init__(
@@ -40,52 +48,59 @@ class Slots:
         count: int,
         *,
         in_children: Collection[str],
-        worth_holding: Callable[[], int],
-        outside: Collection[str] = (),
+        max_useful_jobs: Callable[[], int],
+        io_bound: Collection[str] = (),
     ) -> None:
         self.count = count
         self.taken = 0
-        promised = max(_LEAST_OUTSIDE, _OUTSIDE_TO_OTHERS * count)
-        most_outside = promised + promised // _AT_A_TIME  # so that this many can hang before others wait
-        children = _Share(in_children, lambda: min(worth_holding(), count - count // 4), part=2)
-        outside = frozenset(outside) - children.types
-        self._outside = _Share(outside, lambda: most_outside, part=_AT_A_TIME + 1)
-        self._shares = [share for share in (children, self._outside) if share.types]
+        promised = max(_LEAST_IO_BOUND, _IO_BOUND_TO_OTHERS * count)
+        most_io_bound = promised + promised // _AT_A_TIME  # so that this many can hang before others wait
+        children = _Share(in_children, lambda: min(max_useful_jobs(), count - count // 4), part=2)
+        io_bound = frozenset(io_bound) - children.types
+        self._io_bound = _Share(io_bound, lambda: most_io_bound, part=_AT_A_TIME + 1)
+        self._shares = [share for share in (children, self._io_bound) if share.types]
         self._of_type = {job_type: share for share in self._shares for job_type in share.types}
 
     @property
     def free(self) -> int:
-        return self.count - self.inside
+        return self.count - self.in_use
+
+    def room(self, held: int, ahead: int = 0) -> int:
+        """For how many more jobs, with so many held and so many slots that should be free by then.
+
+        What waits to be settled takes no slot; but were the database slow, it must not pile up.
+        """
+        return min(self.free + ahead, 2 * (self.count + ahead) - (held - self.io_bound))
 
     @property
-    def over(self) -> int:
+    def oversubscribed(self) -> int:
         """How many have been taken that there are not."""
-        return max(0, self.inside - self.count)
+        return max(0, self.in_use - self.count)
 
     @property
-    def inside(self) -> int:
+    def in_use(self) -> int:
         """How many of the taken ones are of the count."""
-        return self.taken - self._outside.taken
+        return self.taken - self._io_bound.taken
 
     @property
-    def outside(self) -> int:
+    def io_bound(self) -> int:
         """How many of the taken ones are beside the count."""
-        return self._outside.taken
+        return self._io_bound.taken
 
-    def is_outside(self, job_type: str) -> bool:
-        return job_type in self._outside.types
+    def is_io_bound(self, job_type: str) -> bool:
+        return job_type in self._io_bound.types
 
     @property
     def caps(self) -> Caps:
         """For a claim: how many jobs more of these types are worth having."""
         return {share.types: share.room for share in self._shares}
 
-    def answered(self, caps: Caps, claimed: Sequence[str]) -> bool:
+    def record_claim(self, caps: Caps, claimed: Sequence[str]) -> bool:
         """Note which caps kept a claim from more than these; whether one of them has room again."""
         for types, cap in caps.items():
             share = self._of_type[next(iter(types))]
-            share.short = sum(job_type in types for job_type in claimed) >= cap
-        return any(share.short and share.room > 0 for share in self._shares)
+            share.was_capped = sum(job_type in types for job_type in claimed) >= cap
+        return any(share.was_capped and share.room > 0 for share in self._shares)
 
     def take(self, job_type: str) -> None:
         self.taken += 1
@@ -103,4 +118,71 @@ class Slots:
         if share is None:
             return False
         share.taken -= 1
-        return share.short and share.room > 0
+        return share.was_capped and share.room > 0
+
+
+class Claimed(NamedTuple):
+    claim: Claim
+    sent_at: float  # when it was asked for
+
+
+class Taken(NamedTuple):
+    has_room: bool  # again, where a cap kept the claim from more
+    expected_free_slots: int  # when the next claim is answered, judged by this one
+
+
+class ClaimsAhead:
+    """While jobs are over sooner than a claim is answered, the next claim need not wait for their slots.
+
+    Some jobs take longer than those before them: then those that came early wait here, and not for long.
+    """
+
+    def __init__(self, slots: Slots, clock: Clock) -> None:
+        self._slots = slots
+        self._clock = clock
+        self._waiting: deque[Claimed] = deque()
+        self._began_at = -math.inf
+
+    def take(self, types: Sequence[str], caps: Caps, sent_at: float) -> Taken:
+        """Slots for the jobs of these types that a claim brought, with these caps, which was sent then."""
+        expected = self._expected_free_slots(sent_at)
+        for job_type in types:
+            self._slots.take(job_type)
+        return Taken(self._slots.record_claim(caps, types), expected)
+
+    def _expected_free_slots(self, sent_at: float) -> int:
+        now = self._clock()
+        # Those that began last had the time of one claim, or a little more where it waited for them.
+        in_time = now - self._began_at < min(2 * (now - sent_at), _LONGEST_JOB)
+        return self._slots.count if in_time and self._slots.in_use == 0 else 0
+
+    def start_now(self, new: Sequence[Claimed]) -> list[Claimed]:
+        """Those of new claims that begin now; the others wait."""
+        in_slots = [each for each in new if not self._slots.is_io_bound(each.claim.type)]
+        if in_slots:
+            self._began_at = self._clock()
+        oversubscribed = self._slots.oversubscribed
+        if oversubscribed <= 0:
+            return list(new)
+        late = in_slots[-oversubscribed:]
+        self._waiting.extend(late)
+        those = {id(each) for each in late}  # to compare them takes its time
+        return [each for each in new if id(each) not in those]
+
+    def leave(self, job_type: str) -> tuple[bool, list[Claimed]]:
+        """Whether a claim can now bring what the last one could not, and those that need wait no longer."""
+        makes_room = self._slots.leave(job_type)
+        starting = []
+        while self._waiting and self._slots.oversubscribed < len(self._waiting):
+            starting.append(self._waiting.popleft())
+        return makes_room, starting
+
+    def expire(self, *, at_once: bool = False) -> list[Claim]:
+        """Those that have waited for too long: others may have a slot for them."""
+        if not at_once and self._clock() - self._began_at < _PATIENCE:
+            return []
+        leaving = [each.claim for each in self._waiting]
+        self._waiting.clear()
+        for claim in leaving:
+            self._slots.leave(claim.type)
+        return leaving

@@ -75,7 +75,7 @@ class Sampler:
         if deep and not self._deep:
             _log.warning("queue_deep", count=depth)
         elif self._deep and not deep:
-            _log.info("queue_deep_no_more", count=depth)
+            _log.info("queue_depth_normal", count=depth)
         self._deep = deep
 
     def _warn_of_unhandled(self, kinds: Sequence[Waiting]) -> None:

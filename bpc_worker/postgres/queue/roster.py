@@ -55,7 +55,9 @@ class Roster:
                 try:
                     await self.announce(first=first)
                 except JobError as error:  # nobody needs it in order to work
-                    _log.warning("not_announced", error_code=error.code, error_message=error.message)
+                    _log.warning(
+                        "worker_registration_failed", error_code=error.code, error_message=error.message
+                    )
                 else:
                     first = False
                 await asyncio.sleep(self._spread(self._every, 0.25))

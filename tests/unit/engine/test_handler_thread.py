@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bpc_worker.engine.handler_thread import HandlerLoop, Post
+from bpc_worker.engine.handler_thread import HandlerThread, ThreadMailbox
 
 
 @pytest.fixture
-async def handlers() -> AsyncIterator[HandlerLoop]:
-    loop = HandlerLoop()
+async def handlers() -> AsyncIterator[HandlerThread]:
+    loop = HandlerThread()
     loop.start()
     yield loop
     loop.stop()
@@ -22,7 +22,7 @@ async def _with_a_task_of_its_own() -> str:
     return await asyncio.create_task(asyncio.sleep(0, "done"))
 
 
-async def test_what_a_job_began_belongs_to_it_and_is_forgotten_with_it(handlers: HandlerLoop) -> None:
+async def test_what_a_job_began_belongs_to_it_and_is_forgotten_with_it(handlers: HandlerThread) -> None:
     left = []
     for _ in range(20):
         running = handlers.run(_with_a_task_of_its_own())
@@ -35,7 +35,7 @@ async def test_what_a_job_began_belongs_to_it_and_is_forgotten_with_it(handlers:
     assert [ref() for ref in left] == [None] * 20
 
 
-async def test_a_cancelled_job_is_forgotten_too(handlers: HandlerLoop) -> None:
+async def test_a_cancelled_job_is_forgotten_too(handlers: HandlerThread) -> None:
     running = handlers.run(asyncio.sleep(60))
     running.cancel()
     await running.ended.future
@@ -50,13 +50,13 @@ async def test_a_cancelled_job_is_forgotten_too(handlers: HandlerLoop) -> None:
 async def test_a_call_that_raises_does_not_hold_up_those_behind_it() -> None:
     loop, heard = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda *_: None)
-    post = Post(loop)
+    mailbox = ThreadMailbox(loop)
 
     def fail() -> None:
         raise RuntimeError
 
-    post.put(fail)
-    post.put(heard.set)
-    post.wake()
+    mailbox.put(fail)
+    mailbox.put(heard.set)
+    mailbox.wake()
     async with asyncio.timeout(5):
         await heard.wait()

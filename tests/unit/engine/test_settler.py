@@ -136,15 +136,15 @@ async def test_a_group_outlives_an_outage(rows: Rows, settler: Settler, seen: li
 async def test_ends_travel_with_the_claims_that_follow_one_another(rows: Rows, settler: Settler) -> None:
     told = Told()
     claims: list[Claim] = []
-    with settler.boarding():
+    with settler.ends_for_next_claim():
         claims.append(add(settler, told, a_claim()))
         await steps(5)
     for _ in range(3):  # what ends while one is under way is for the next, however long it takes
-        with settler.boarding() as boarded:
+        with settler.ends_for_next_claim() as riding:
             await steps(2)
             claims.append(add(settler, told, a_claim()))
             await steps(20)
-        settler.arrived(boarded)
+        settler.confirm(riding)
     assert len(told.statuses) == 3
     assert rows.groups == []
 
@@ -154,13 +154,13 @@ async def test_ends_travel_with_the_claims_that_follow_one_another(rows: Rows, s
 
 async def test_an_end_that_failed_a_claim_travels_with_no_other(rows: Rows, settler: Settler) -> None:
     told = Told()
-    with settler.boarding():
+    with settler.ends_for_next_claim():
         claim = add(settler, told, a_claim())
-    with settler.boarding() as boarded:
+    with settler.ends_for_next_claim() as riding:
         pass
-    settler.missed(boarded)
+    settler.retry_unconfirmed(riding)
 
-    with settler.boarding() as again:
+    with settler.ends_for_next_claim() as again:
         assert again == []
     assert await told.all_of([claim]) == [Status.SUCCEEDED]
     assert rows.groups == [1]
@@ -169,12 +169,12 @@ async def test_an_end_that_failed_a_claim_travels_with_no_other(rows: Rows, sett
 async def test_what_cannot_travel_waits_for_one_claim_and_not_for_all(rows: Rows, settler: Settler) -> None:
     told = Told()
     claim = a_claim()
-    with settler.boarding():
+    with settler.ends_for_next_claim():
         settler.add(claim, Released(), lambda status: told.statuses.update({claim.lease_token: status}))
         await steps(5)
     for _ in range(3):
-        with settler.boarding() as boarded:
-            assert boarded == []
+        with settler.ends_for_next_claim() as riding:
+            assert riding == []
             await steps(5)
 
     assert told.statuses == {claim.lease_token: Status.QUEUED}

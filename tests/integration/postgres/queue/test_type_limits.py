@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker.engine.claiming.rate_limits import Throttle
+from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.store import Caps, Pause, PauseKind
@@ -30,7 +30,7 @@ class Looker:
             Link(dsn), SLOW, types=settings.types, queues=settings.queues, call_timeout=20, now=NOON
         )
         self.limited = self.looks = 0
-        self.throttle = Throttle(SLOW, self.limits, self._was_limited)
+        self.throttle = RateLimits(SLOW, self.limits, self._was_limited)
 
     def _was_limited(self) -> None:
         self.limited += 1
@@ -45,7 +45,7 @@ class Looker:
         self.looks += 1
         bounded = await self.throttle.caps(caps or {}, asked)
         look = await self.store.claim(limit=asked, idle=True, caps=bounded)
-        await self.throttle.looked(look.claims)
+        await self.throttle.record_claim(look.claims)
         return sorted(claim.type for claim in look.claims)
 
     async def add(self, db: Database, job_type: str, count: int) -> None:
@@ -91,7 +91,7 @@ async def test_what_was_not_used_is_there_for_the_others(db: Database) -> None:
     caps = await looker.throttle.caps({}, 10)  # it has the tokens, but another one has the jobs
     assert caps == {frozenset({"TEST_SLOW"}): 3}
     db.run("UPDATE jobs SET scheduled_at = scheduled_at + interval '1 hour'")
-    await looker.throttle.looked((await looker.store.claim(limit=10, idle=True, caps=caps)).claims)
+    await looker.throttle.record_claim((await looker.store.claim(limit=10, idle=True, caps=caps)).claims)
     db.run("UPDATE jobs SET scheduled_at = scheduled_at - interval '1 hour'")
 
     assert tokens(db) == 3
@@ -191,12 +191,3 @@ async def test_a_suspect_is_due_too(db: Database) -> None:
 
     assert await looker.look() == ["TEST_PLAIN"]
     looker.close()
-
-
-async def test_without_limits_nothing_is_asked() -> None:
-    throttle = Throttle((), None, lambda: None)
-    caps = {frozenset({"TEST_PLAIN"}): 3}
-
-    assert await throttle.empty_look() is None
-    assert await throttle.caps(caps, 10) is caps
-    await throttle.looked([])

@@ -1,7 +1,6 @@
 """When a claim goes out before there is room, and what becomes of jobs that came too early."""
 
-from bpc_worker.engine.claiming.ahead import Claimed, Early
-from bpc_worker.engine.claiming.slots import Slots
+from bpc_worker.engine.claiming.slots import Claimed, ClaimsAhead, Slots
 from bpc_worker.testing.builders import a_claim
 
 
@@ -9,22 +8,20 @@ class Desk:
     """Three slots, and jobs that are claimed and end when a test says so."""
 
     def __init__(self) -> None:
-        self.slots = Slots(3, in_children=(), worth_holding=lambda: 0, outside={"CALL"})
+        self.slots = Slots(3, in_children=(), max_useful_jobs=lambda: 0, io_bound={"CALL"})
         self.now = 100.0
-        self.early = Early(self.slots, lambda: self.now)
+        self.ahead = ClaimsAhead(self.slots, lambda: self.now)
 
     def answered(self, *types: str, took: float) -> tuple[int, list[Claimed]]:
         """How many slots the next claim may count on, and which jobs begin."""
         sent_at, self.now = self.now, self.now + took
-        by_then = self.early.slots_by_then(sent_at)
-        for each in types:
-            self.slots.take(each)
-        return by_then, self.early.now([Claimed(a_claim(type=each), sent_at) for each in types])
+        by_then = self.ahead.take(types, {}, sent_at).expected_free_slots
+        return by_then, self.ahead.start_now([Claimed(a_claim(type=each), sent_at) for each in types])
 
-    def ended(self, count: int, *, after: float) -> None:
+    def ended(self, count: int, *, after: float) -> list[str]:
+        """The types of those that begin in their place."""
         self.now += after
-        for _ in range(count):
-            self.slots.leave("JOB")
+        return [each.claim.type for _ in range(count) for each in self.ahead.leave("JOB")[1]]
 
 
 THREE = ("JOB",) * 3
@@ -85,12 +82,9 @@ def test_jobs_for_which_there_is_no_slot_wait_for_one_in_their_order() -> None:
 
     _, begun = desk.answered("FIRST", "SECOND", took=0.002)
     assert begun == []
-    assert list(desk.early.next()) == []
 
-    desk.ended(1, after=0.001)
-    assert [each.claim.type for each in desk.early.next()] == ["FIRST"]
-    desk.ended(1, after=0.001)
-    assert [each.claim.type for each in desk.early.next()] == ["SECOND"]
+    assert desk.ended(1, after=0.001) == ["FIRST"]
+    assert desk.ended(1, after=0.001) == ["SECOND"]
 
 
 def test_a_job_that_has_a_slot_of_its_own_kind_waits_for_none() -> None:
@@ -108,11 +102,11 @@ def test_after_a_while_they_go_and_their_room_with_them() -> None:
     desk.answered("LATE", took=0.002)
 
     desk.now += 0.09
-    assert desk.early.leave() == []
+    assert desk.ahead.expire() == []
     desk.now += 0.02
-    assert [each.claim.type for each in desk.early.leave()] == ["LATE"]
-    assert (desk.slots.taken, desk.slots.over) == (3, 0)
-    assert desk.early.leave() == []
+    assert [each.type for each in desk.ahead.expire()] == ["LATE"]
+    assert (desk.slots.taken, desk.slots.oversubscribed) == (3, 0)
+    assert desk.ahead.expire() == []
 
 
 def test_when_the_worker_stops_they_go_at_once() -> None:
@@ -120,4 +114,4 @@ def test_when_the_worker_stops_they_go_at_once() -> None:
     desk.answered(*THREE, took=0.002)
     desk.answered("LATE", took=0.002)
 
-    assert [each.claim.type for each in desk.early.leave(patience=0)] == ["LATE"]
+    assert [each.type for each in desk.ahead.expire(at_once=True)] == ["LATE"]

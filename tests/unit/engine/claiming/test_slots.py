@@ -5,8 +5,8 @@ import pytest
 from bpc_worker.engine.claiming.slots import Slots
 
 
-def slots(count: int = 10, worth_holding: int = 4) -> Slots:
-    return Slots(count, in_children={"COMPILE"}, worth_holding=lambda: worth_holding)
+def slots(count: int = 10, max_useful_jobs: int = 4) -> Slots:
+    return Slots(count, in_children={"COMPILE"}, max_useful_jobs=lambda: max_useful_jobs)
 
 
 def full(some: Slots, job_type: str, count: int) -> None:
@@ -14,7 +14,7 @@ def full(some: Slots, job_type: str, count: int) -> None:
     before = some.caps
     for _ in range(count):
         some.take(job_type)
-    assert not some.answered(before, [job_type] * count)
+    assert not some.record_claim(before, [job_type] * count)
 
 
 def room(some: Slots) -> int:
@@ -45,8 +45,8 @@ def test_children_that_have_enough_leave_slots_to_others() -> None:
 
 
 def test_however_short_their_work_a_quarter_of_the_slots_stays_free() -> None:
-    assert room(slots(worth_holding=200)) == 8
-    assert room(slots(4, worth_holding=200)) == 3
+    assert room(slots(max_useful_jobs=200)) == 8
+    assert room(slots(4, max_useful_jobs=200)) == 3
 
 
 def test_few_slots_are_not_divided() -> None:
@@ -54,7 +54,7 @@ def test_few_slots_are_not_divided() -> None:
 
 
 def test_jobs_for_children_are_claimed_several_at_a_time() -> None:
-    some = slots(worth_holding=200)
+    some = slots(max_useful_jobs=200)
     full(some, "COMPILE", 8)
     rooms = [(some.leave("COMPILE"), room(some)) for _ in range(5)]
 
@@ -63,7 +63,7 @@ def test_jobs_for_children_are_claimed_several_at_a_time() -> None:
 
 def test_room_that_comes_because_calls_get_shorter_is_told_by_the_next_who_leaves() -> None:
     worth = 4
-    some = Slots(20, in_children={"COMPILE"}, worth_holding=lambda: worth)
+    some = Slots(20, in_children={"COMPILE"}, max_useful_jobs=lambda: worth)
     full(some, "COMPILE", 4)
     worth = 8
 
@@ -75,14 +75,14 @@ def test_nobody_is_told_of_room_that_the_last_claim_did_not_use() -> None:
     some = slots()
     before = some.caps
     some.take("COMPILE")
-    some.answered(before, ["COMPILE"])
+    some.record_claim(before, ["COMPILE"])
 
     assert not some.leave("COMPILE")
 
 
-def test_what_is_worth_holding_may_shrink_below_what_is_held() -> None:
+def test_what_is_max_useful_jobs_may_shrink_below_what_is_held() -> None:
     worth = 8
-    some = Slots(10, in_children={"COMPILE"}, worth_holding=lambda: worth)
+    some = Slots(10, in_children={"COMPILE"}, max_useful_jobs=lambda: worth)
     for _ in range(8):
         some.take("COMPILE")
     worth = 4
@@ -91,14 +91,14 @@ def test_what_is_worth_holding_may_shrink_below_what_is_held() -> None:
 
 
 def test_a_worker_without_such_types_has_no_cap() -> None:
-    assert Slots(10, in_children=(), worth_holding=lambda: 4).caps == {}
+    assert Slots(10, in_children=(), max_useful_jobs=lambda: 4).caps == {}
 
 
 DELIVER = frozenset({"DELIVER"})
 
 
 def with_deliveries(count: int = 10) -> Slots:
-    return Slots(count, in_children={"COMPILE"}, worth_holding=lambda: 4, outside=DELIVER)
+    return Slots(count, in_children={"COMPILE"}, max_useful_jobs=lambda: 4, io_bound=DELIVER)
 
 
 def test_those_who_wait_for_servers_of_others_take_no_slot_from_anybody() -> None:
@@ -109,7 +109,7 @@ def test_those_who_wait_for_servers_of_others_take_no_slot_from_anybody() -> Non
         some.take("DELIVER")
     some.take("SIGN")
 
-    assert (some.taken, some.outside, some.free) == (41, 40, 9)
+    assert (some.taken, some.io_bound, some.free) == (41, 40, 9)
     assert some.caps[DELIVER] == 8  # when forty hang, there is still room for others
 
 
@@ -140,11 +140,11 @@ def test_room_that_came_during_a_claim_is_not_forgotten() -> None:
     for job_type in brought:  # as many as it may have
         some.take(job_type)
 
-    assert not some.answered(before, brought)  # full: whoever leaves rings
+    assert not some.record_claim(before, brought)  # full: whoever leaves rings
 
     for _ in range(8):
         some.leave("DELIVER")
 
-    assert some.answered(before, [*brought, "SIGN"])
-    assert not some.answered(before, [*brought[1:], "SIGN"])  # there were no more
-    assert some.answered({DELIVER: 0}, [])  # it was not asked about them, and now there is room
+    assert some.record_claim(before, [*brought, "SIGN"])
+    assert not some.record_claim(before, [*brought[1:], "SIGN"])  # there were no more
+    assert some.record_claim({DELIVER: 0}, [])  # it was not asked about them, and now there is room

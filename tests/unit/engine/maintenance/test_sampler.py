@@ -12,6 +12,7 @@ from bpc_worker.engine.maintenance.sampler import Sampler
 from bpc_worker.jobs.errors import Code, SchemaMismatch, Unavailable
 from bpc_worker.jobs.store import JobStore, Overdue, Reaped, Running, SampleRules, Waiting
 from bpc_worker.observability.metrics import Metrics
+from tests.support.log_words import LogWords
 
 RULES = SampleRules(interval_seconds=10, warn_depth=5, sla_factors={"TEST_B": 2.0}, sla_factor_of_others=6.0)
 
@@ -34,14 +35,6 @@ class Samples:
 
     async def oldest_xmin_seconds(self) -> float:
         return 7.0
-
-
-class Words:
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def __getattr__(self, level: str) -> object:
-        return lambda word, **_: self.said.append(f"{level} {word}")
 
 
 def text(metrics: Metrics) -> str:
@@ -69,7 +62,7 @@ async def test_gauges_show_what_was_counted_and_forget_what_is_gone() -> None:
 
 
 async def test_a_deep_queue_is_said_once_and_so_is_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = Words()
+    words = LogWords()
     monkeypatch.setattr(sampler_module, "_log", words)
     samples = Samples()
     sampler = a_sampler(samples, Metrics())
@@ -77,13 +70,13 @@ async def test_a_deep_queue_is_said_once_and_so_is_its_end(monkeypatch: pytest.M
         samples.kinds = [Waiting("default", "TEST_A", depth, 0.0)]
         await sampler.sample()
 
-    assert words.said == ["warning queue_deep", "info queue_deep_no_more"]
+    assert words.said == ["warning queue_deep", "info queue_depth_normal"]
 
 
 async def test_what_nobody_handles_is_said_at_the_second_look_and_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    words = Words()
+    words = LogWords()
     monkeypatch.setattr(sampler_module, "_log", words)
     samples, metrics = Samples(), Metrics()
     sampler = a_sampler(samples, metrics)
@@ -100,7 +93,7 @@ async def test_what_nobody_handles_is_said_at_the_second_look_and_once(
 
 
 async def test_an_overdue_job_is_logged_when_it_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = Words()
+    words = LogWords()
     monkeypatch.setattr(sampler_module, "_log", words)
     samples, metrics = Samples(), Metrics()
     samples.late = [

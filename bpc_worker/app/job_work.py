@@ -1,0 +1,104 @@
+"""The parts that claim and run jobs, put together."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+
+from bpc_worker import ids
+from bpc_worker.app.base import Base
+from bpc_worker.engine.claiming.intake import Intake, IntakeParts
+from bpc_worker.engine.claiming.rate_limits import RateLimits
+from bpc_worker.engine.claiming.slots import Slots
+from bpc_worker.engine.clock import seconds_since_boot
+from bpc_worker.engine.context import Equipment
+from bpc_worker.engine.handler_thread import HandlerThread
+from bpc_worker.engine.lease import LeaseKeeper, LeaseTiming
+from bpc_worker.engine.runner import Runner
+from bpc_worker.engine.running_job import JobParts
+from bpc_worker.engine.running_jobs import RunningJobs
+from bpc_worker.engine.settler import Settler
+from bpc_worker.observability.tracing import Tracer
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.queue.type_limits import TypeLimit, TypeLimits
+from bpc_worker.wiring import call_timeout, dsn
+
+Notify = Callable[[str | None], None]  # other workers, with the trace that new jobs belong to
+
+
+@dataclass(frozen=True, slots=True)
+class JobWork:
+    runner: Runner
+    jobs: RunningJobs
+    duties: tuple[Callable[[], Coroutine[object, object, None]], ...]
+    close: Callable[[], None]
+
+
+def job_work(
+    base: Base, handlers: HandlerThread, equipment: Equipment, tracer: Tracer | None, notify: Notify
+) -> JobWork:
+    stuck = asyncio.Event()  # a handler ignores its cancellation: the process has to end
+    poll_seconds = base.settings.jobs.poll_interval_ms / 1000
+    settler = Settler(base.store, equipment.settlement, on_database=base.health.note_database)
+    keeper = _keeper(base)
+    slots, limits = _slots(base, equipment), _rate_limits(base)
+    base.metrics.slots(lambda: slots.taken)
+    intake = Intake(
+        IntakeParts(
+            store=base.store, settler=settler, slots=slots, rate_limits=limits, wake=base.wake,
+            health=base.health, metrics=base.metrics, clock=seconds_since_boot,
+        ),
+        poll_seconds=poll_seconds,
+        suspect_check_seconds=base.settings.jobs.lease_seconds / 4,
+        stuck=stuck,
+    )  # fmt: skip
+    parts = JobParts(
+        keeper=keeper, settler=settler, handlers=handlers, equipment=equipment, metrics=base.metrics,
+        clock=seconds_since_boot, default_timeout=base.settings.worker.job_timeout_seconds,
+        on_stuck=stuck.set, tracer=tracer,
+    )  # fmt: skip
+    jobs = RunningJobs(
+        parts, intake, base.registry, base.wake, base.metrics,
+        notify_other_workers=notify, stuck=stuck,
+    )  # fmt: skip
+    runner = Runner(intake, jobs, settler, base.wake, base.metrics, poll_seconds=poll_seconds, dice=ids.dice)
+    close = (lambda: None) if limits is None else limits.close
+    return JobWork(runner, jobs, (keeper.keep, keeper.fence, jobs.watch), close)
+
+
+def _keeper(base: Base) -> LeaseKeeper:
+    timing = LeaseTiming(
+        lease_seconds=base.settings.jobs.lease_seconds, renew_seconds=base.settings.jobs.lease_renew_seconds
+    )
+    return LeaseKeeper(
+        base.store, timing, dice=ids.dice,
+        on_renewed=base.metrics.renewed, on_database=base.health.note_database,
+    )  # fmt: skip
+
+
+def _slots(base: Base, equipment: Equipment) -> Slots:
+    return Slots(
+        base.settings.worker.concurrency,
+        in_children=[name for name, spec in base.registry.items() if spec.child_tasks],
+        max_useful_jobs=lambda: equipment.children.max_useful_jobs,
+        io_bound=[name for name, spec in base.registry.items() if spec.waits_outside],
+    )
+
+
+def _rate_limits(base: Base) -> RateLimits | None:
+    """By those rate limits that are about job types of this worker; without any, nobody is asked."""
+    limits = {
+        name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
+        for name, rate in base.settings.rate_limits.items()
+        if name in base.registry
+    }
+    if not limits:
+        return None
+    link = Link(dsn(base.settings, base.url, engine=True))
+    tokens = TypeLimits(
+        link,
+        limits,
+        types=sorted(base.registry),
+        queues=base.settings.worker.queues,
+        call_timeout=call_timeout(base.settings),
+    )
+    return RateLimits(limits, tokens, base.metrics.rate_limited)

@@ -1,0 +1,42 @@
+"""What wakes this process early, and how it wakes others: the broker, or PostgreSQL."""
+
+from collections.abc import Callable
+
+from bpc_worker.amqp.listener import TriggerListener
+from bpc_worker.app.base import Base
+from bpc_worker.postgres.notify import BellListener, Ringer
+from bpc_worker.wiring import broker, call_timeout, dsn
+
+
+def trigger_listener(base: Base) -> TriggerListener | None:
+    if not base.settings.queue.enabled or base.settings.queue.url is None:
+        return None
+
+    def heard() -> None:
+        base.metrics.triggered()
+        base.wake.ring("amqp")
+
+    def state(connected: bool) -> None:  # noqa: FBT001 - a callback with one fact
+        base.health.broker_connected = connected
+        base.metrics.broker(connected=connected)
+
+    return TriggerListener(broker(base.settings, base.settings.queue.url), on_trigger=heard, on_state=state)
+
+
+def notifier(base: Base, listener: TriggerListener | None) -> Callable[[str | None], None]:
+    """How other workers hear of new jobs."""
+    if listener is not None:
+        return listener.publish
+    ringer = Ringer(base.store.ring)
+    return lambda _: ringer.ring()
+
+
+def notify_listener(base: Base) -> BellListener | None:
+    if not base.settings.notify.enabled:
+        return None
+    return BellListener(
+        dsn(base.settings, base.settings.database.direct_url or base.url),
+        on_ring=lambda: base.wake.ring("notify"),
+        on_state=lambda listening: base.metrics.bell(listening=listening),
+        timeout=call_timeout(base.settings),
+    )

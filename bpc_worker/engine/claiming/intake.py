@@ -1,0 +1,267 @@
+"""What this process takes in next: slots, rate limits, claims ahead, ends that go with a claim."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from bpc_worker.engine.claiming.rate_limits import RateLimits
+from bpc_worker.engine.claiming.slots import Claimed, ClaimsAhead, Slots
+from bpc_worker.engine.clock import Clock
+from bpc_worker.engine.handler_thread import LazyEvent
+from bpc_worker.engine.health import Health
+from bpc_worker.engine.settler import End, Settler
+from bpc_worker.engine.wake import Wake
+from bpc_worker.jobs.errors import JobError, Unavailable
+from bpc_worker.jobs.model import Claim, LeaseToken, Released, Status
+from bpc_worker.jobs.store import Caps, JobStore, Look
+from bpc_worker.observability import log
+
+_log = log.get("runner")
+
+_MAX_EMPTY_CLAIMS = 3  # in a row that saw jobs and got none: others are quicker, or keep them locked
+
+
+class ClaimMetrics(Protocol):
+    def looked(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntakeParts:
+    """What the intake works with."""
+
+    store: JobStore
+    settler: Settler
+    slots: Slots  # of jobs whose handler has not ended; the others wait for their end to be durable
+    rate_limits: RateLimits | None  # None: no type of job has one
+    wake: Wake
+    health: Health
+    metrics: ClaimMetrics
+    clock: Clock
+
+
+class ClaimBatch(NamedTuple):
+    """What a look brought."""
+
+    claims: Sequence[Claimed] = ()  # that begin now
+    written: Sequence[End] = ()  # ends that are durable by it
+    more: bool = False  # there may be: look again at once
+    look_again_in: float = math.inf  # when something may be there that was not, or had no token yet
+    answered: bool = False  # else nothing could be asked for
+    found_nothing: bool = False  # although there was room
+    nothing_left: bool = False  # that is due, here or in the hands of others
+
+
+class _Answer(NamedTuple):
+    """To a claim that was sent at that moment."""
+
+    look: Look
+    written: Sequence[End]
+    sent_at: float
+    fresh: bool
+    expected_free_slots: int  # which the next claim may count on
+
+
+class Intake:
+    def __init__(
+        self, parts: IntakeParts, *, poll_seconds: float, suspect_check_seconds: float, stuck: asyncio.Event
+    ) -> None:
+        self._parts = parts
+        self._slots = parts.slots
+        self._ahead = ClaimsAhead(parts.slots, parts.clock)
+        self._poll_seconds = poll_seconds
+        self._suspect_check_seconds = suspect_check_seconds
+        self._stuck = stuck  # the process is about to end: what it gave back is not for itself
+        self._handlers_blocked = False
+        self._held = 0  # claimed, and no end of it durable yet
+        self._going_back: set[LazyEvent] = set()
+        self._suspect: LeaseToken | None = None
+        self._emptying_for_suspect = False
+        self._suspect_checked_at = parts.clock()
+        self._fresh_at = -math.inf
+        self._empty_claims = 0  # in a row
+        self._looked_everywhere = False  # since the last rest
+        self._under_way: asyncio.Task[_Answer | None] | None = None
+
+    @property
+    def claim_under_way(self) -> bool:
+        return self._under_way is not None
+
+    def note_handlers(self, *, blocked: bool) -> None:
+        """While a handler does not give their loop back there is no room."""
+        self._handlers_blocked = blocked
+
+    def look_everywhere(self) -> None:
+        """The next claim passes nothing over that the last ones found empty."""
+        self._fresh_at = -math.inf
+
+    async def next_batch(self) -> ClaimBatch:
+        """The next claim goes out before the jobs of this one begin, to save time."""
+        under_way = self._under_way or asyncio.create_task(self._claim(ahead=0))
+        self._under_way = None
+        answer = await under_way
+        if answer is None:
+            self._empty_claims, self._looked_everywhere = 0, False
+            return ClaimBatch()
+        starting = self._ahead.start_now([Claimed(claim, answer.sent_at) for claim in answer.look.claims])
+        more = await self._go_on(answer)
+        nothing = not answer.look.claims
+        return ClaimBatch(
+            claims=starting,
+            written=answer.written,
+            more=more,
+            look_again_in=self._look_again_in(answer.look),
+            answered=True,
+            found_nothing=nothing and self._room > 0,
+            nothing_left=nothing and not answer.look.more,
+        )
+
+    async def _go_on(self, answer: _Answer) -> bool:
+        """Whether there is more to ask for at once; most often the next claim is on its way then."""
+        self._empty_claims = 0 if answer.look.claims else self._empty_claims + 1
+        self._looked_everywhere |= answer.fresh
+        expected = answer.expected_free_slots
+        is_enough = not answer.look.more or self._empty_claims > _MAX_EMPTY_CLAIMS
+        if not is_enough and self._expected_room(expected) > 0:
+            self._under_way = asyncio.create_task(self._claim(ahead=expected))
+            await asyncio.sleep(0)  # by now it is sent
+            return True
+        looked_everywhere, self._empty_claims, self._looked_everywhere = self._looked_everywhere, 0, False
+        if looked_everywhere or self._room <= 0:
+            return False
+        self.look_everywhere()  # what was passed over comes before a rest
+        return True
+
+    @property
+    def _room(self) -> int:
+        return self._expected_room(0)
+
+    def _expected_room(self, ahead: int) -> int:
+        """How many jobs a claim may bring, with so many slots that should be free when it is answered."""
+        if self._stuck.is_set() or self._parts.health.draining or self._handlers_blocked:
+            return 0
+        if self._held and (self._emptying_for_suspect or self._suspect is not None):
+            return 0
+        return self._slots.room(self._held, ahead)
+
+    @property
+    def _poll_is_due(self) -> bool:
+        return self._parts.clock() - self._fresh_at >= self._poll_seconds
+
+    def _look_again_in(self, look: Look) -> float:
+        limits = self._parts.rate_limits
+        times = (look.next_due_in, None if limits is None else limits.wait_seconds)
+        return min((each for each in times if each is not None), default=math.inf)
+
+    async def _claim(self, *, ahead: int) -> _Answer | None:
+        """None when nothing could be asked for."""
+        parts = self._parts
+        try:
+            await parts.store.release_unconfirmed_claims()
+            await self._mind_suspects()
+            limit = self._expected_room(ahead)
+            if limit <= 0 or not parts.health.may_claim:
+                return None
+            fresh, sent_at = self._poll_is_due, parts.clock()
+            room = caps = self._slots.caps
+            if parts.rate_limits is not None:
+                nothing = await parts.rate_limits.empty_look()
+                if nothing is not None:
+                    parts.health.note_claim()
+                    return _Answer(nothing, (), sent_at, fresh, 0)
+                caps = await parts.rate_limits.caps(room, limit)
+            sent_at = parts.clock()
+            if fresh:
+                self._fresh_at = sent_at
+            parts.metrics.looked()
+            look, written = await self._claim_with_ends(limit, fresh=fresh, caps=caps)
+        except JobError as error:
+            parts.health.note_database(error)
+            _log.warning("claim_failed", error_code=error.code, error_message=error.message)
+            return None
+        parts.health.note_claim()
+        look, expected_free_slots = self._take(look, room, sent_at)
+        if parts.rate_limits is not None:
+            await parts.rate_limits.record_claim(look.claims)
+        return _Answer(look, written, sent_at, fresh, expected_free_slots)
+
+    def _take(self, look: Look, caps: Caps, sent_at: float) -> tuple[Look, int]:
+        """Its claims have their slots from now on. How many more should be free at the next answer."""
+        has_room, expected = self._ahead.take([claim.type for claim in look.claims], caps, sent_at)
+        for claim in look.claims:
+            if claim.suspect:
+                self._suspect = claim.lease_token
+        self._held += len(look.claims)
+        if has_room and self._suspect is None:  # beside which nothing is claimed
+            look = replace(look, more=True)
+        return look, expected
+
+    async def _claim_with_ends(self, limit: int, *, fresh: bool, caps: Caps) -> tuple[Look, Sequence[End]]:
+        """Take jobs, and have written by the same statement how others ended."""
+        settler = self._parts.settler
+        with settler.ends_for_next_claim() as riding:
+            ends = [(end.claim, end.settlement) for end in riding]
+            try:
+                look = await self._parts.store.claim(
+                    limit=limit, idle=not self._held, fresh=fresh, caps=caps, ends=ends
+                )
+            except BaseException as error:
+                settler.retry_unconfirmed(riding)
+                if riding and not isinstance(error, Unavailable):
+                    self._parts.wake.ring("slot")  # perhaps one of them is to blame: ask again without them
+                raise
+        if look.ended:
+            return look, riding
+        settler.retry_unconfirmed(riding)
+        return look, ()
+
+    async def _mind_suspects(self) -> None:
+        """A worker that is never idle empties itself when a suspect has waited too long."""
+        now = self._parts.clock()
+        if not self._held or now - self._suspect_checked_at < self._suspect_check_seconds:
+            return
+        self._suspect_checked_at = now
+        self._emptying_for_suspect = await self._parts.store.suspect_waiting()
+
+    def leave_slot(self, claim: Claim) -> list[Claimed]:
+        """Its handler is through. Those that came early and begin in its place."""
+        was_full = self._room <= 0
+        makes_room, starting = self._ahead.leave(claim.type)
+        if (was_full and self._room > 0) or makes_room:
+            self._parts.wake.ring("slot")
+        return starting
+
+    def finished(self, claim: Claim) -> None:
+        """Its end is durable, or it is somebody else's."""
+        was_full = self._room <= 0
+        self._held -= 1
+        if claim.lease_token == self._suspect:
+            self._suspect = None
+        if not self._held and self._emptying_for_suspect:
+            self._emptying_for_suspect = False
+            self.look_everywhere()  # the suspect is not where the last jobs were found
+        if was_full:
+            self._parts.wake.ring("slot")
+
+    def give_back_early(self, *, at_once: bool = False) -> None:
+        """Those that came early and have waited for a slot for too long: others may have one."""
+        leaving = self._ahead.expire(at_once=at_once)
+        if leaving:
+            _log.info("jobs_released", count=len(leaving))
+            self.look_everywhere()  # they are back where claims no longer look
+        for claim in leaving:
+            back = LazyEvent()
+            self._going_back.add(back)
+            self._parts.settler.add(claim, Released(), partial(self._went_back, claim, back))
+
+    def _went_back(self, claim: Claim, back: LazyEvent, _: Status | None) -> None:
+        self._going_back.discard(back)
+        back.set()
+        self.finished(claim)
+
+    @property
+    def going_back(self) -> list[asyncio.Future[None]]:
+        """Of those that came early and got no slot: done when their end is durable."""
+        return [back.future for back in self._going_back]
