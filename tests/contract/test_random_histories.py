@@ -12,8 +12,6 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from bpc_worker.adapters.memory.jobs import MemoryJobStore
-from bpc_worker.adapters.postgres import claims
-
 from bpc_worker.adapters.postgres.jobs import PostgresJobs
 from bpc_worker.adapters.postgres.link import Dsn
 from bpc_worker.adapters.postgres.probes import Probes
@@ -145,10 +143,7 @@ def test_histories_in_memory(runner: asyncio.Runner) -> None:
     check(InMemoryAlone, histories=2000, steps=20)
 
 
-def test_histories_in_both_stores(
-    runner: asyncio.Runner, connection: Connection, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(claims, "LONG", 60.0)  # the same statements, however slow the machine is
+def test_histories_in_both_stores(runner: asyncio.Runner, connection: Connection, server: Server) -> None:
     dsn = Dsn(url=server.url(connection.info.dbname), application_name="histories")
     store = PostgresJobs(dsn, SETTINGS, now=NOON)
 
