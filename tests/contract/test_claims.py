@@ -195,6 +195,17 @@ async def test_a_look_that_finds_nothing_says_when_something_falls_due(bench: Be
     assert (await bench.look()).next_due_in is None
 
 
+@pytest.mark.parametrize("kind", list(PauseKind))
+async def test_only_what_a_paused_tenant_has_is_waited_for(bench: Bench, kind: PauseKind) -> None:
+    """A pause by queue or type takes the place away; a tenant's job may stand before another's."""
+    names = {PauseKind.QUEUE: "default", PauseKind.TYPE: "TEST_NOOP", PauseKind.TENANT: str(bench.tenant)}
+    await bench.add()
+    await bench.add(delay_seconds=30)
+    await pause(bench, kind, names[kind])
+
+    assert (await bench.look()).next_due_in == (30 if kind is PauseKind.TENANT else None)
+
+
 async def pause(bench: Bench, kind: PauseKind, name: str, *, seconds: float | None = None) -> None:
     expires_at = None if seconds is None else bench.clock.now + timedelta(seconds=seconds)
     await bench.store.pause(Pause(kind=kind, name=name, reason="told to", expires_at=expires_at))

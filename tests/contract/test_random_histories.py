@@ -16,7 +16,6 @@ from bpc_worker.jobs.model import JobId
 from bpc_worker.memory.store import MemoryJobStore
 from bpc_worker.postgres.connection import Dsn
 from bpc_worker.postgres.embedded.server import Server
-from bpc_worker.postgres.queue import claims
 from bpc_worker.postgres.queue.claims import Probes
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON, FakeClock
@@ -144,10 +143,7 @@ def test_histories_in_memory(runner: asyncio.Runner) -> None:
     check(InMemoryAlone, histories=2000, steps=20)
 
 
-def test_histories_in_both_stores(
-    runner: asyncio.Runner, connection: Connection, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(claims, "LONG", 60.0)  # the same statements, however slow the machine is
+def test_histories_in_both_stores(runner: asyncio.Runner, connection: Connection, server: Server) -> None:
     dsn = Dsn(url=server.url(connection.info.dbname), application_name="histories")
     store = PostgresJobs(dsn, SETTINGS, now=NOON)
 

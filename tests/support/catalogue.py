@@ -15,7 +15,7 @@ from tests.support.database import NO_FSYNC, postgres
 
 _ALTER = "ALTER TABLE public.{table}"
 
-_CONSTRAINT = {
+_CONSTRAINT: dict[str, str | None] = {
     "part_of": "{table}",
     "make": f"{_ALTER} ADD CONSTRAINT {{own}} {{state}}",
     "change": f"{_ALTER} DROP CONSTRAINT {{own}}, ADD CONSTRAINT {{own}} {{state}}",

@@ -1,14 +1,13 @@
 -- Take up to `limit` due jobs: best priority first, oldest first within it. Each gets a new token, which every later
 -- write about this claim must name, made from a nonce: a call whose answer was lost can be undone (forget_claim.sql).
--- With the ends of other jobs: a row of theirs that somebody has locked is waited for, briefly (lock_timeout); then
--- neither half has happened.
+-- With the ends of other jobs; where somebody holds one of them for longer than lock_timeout, neither half happens.
 -- A place is one (queue, type, priority), with the first row that is worth a look. A scan begins before the first place
 -- of every queue and goes from one to the next by the index; without it, the places told are all. Candidates are read
 -- without locking, a few more than wanted, then locked in their order; what others hold is passed over. Some types share
 -- a pot, from which only so many are taken. By turns the first is another one: the next tenant's in the ring, or the
 -- oldest whatever its priority. A suspect (its last holder died on it at least twice) is taken only by an idle worker,
 -- and alone: otherwise a job that kills its process takes its neighbours with it.
--- `priority >= 0` says that jobs_probe is meant, `<= 3` jobs_ring. The left join makes a row even when nothing was claimed.
+-- `priority >= 0` says that jobs_probe is meant, `<= 3` jobs_ring. There is a row even when nothing was claimed.
 WITH RECURSIVE paused AS MATERIALIZED (
   SELECT ARRAY(SELECT kind || ' ' || name FROM job_pauses
                WHERE expires_at IS NULL OR expires_at > coalesce(%(now)s::timestamptz, now())) AS names
@@ -53,9 +52,9 @@ candidate AS MATERIALIZED (  -- level by level, no further than needed; above th
   LIMIT %(reach)s::integer
 ),
 ring AS MATERIALIZED (  -- the next few tenants after the last one so served, round and round
-  SELECT tenant_id
-  FROM ((SELECT tenant_id FROM tenants WHERE tenant_id > %(ring_after)s::uuid ORDER BY tenant_id) UNION ALL
-        (SELECT tenant_id FROM tenants WHERE tenant_id <= %(ring_after)s::uuid ORDER BY tenant_id)) AS round
+  SELECT tenant_id FROM (
+    (SELECT tenant_id FROM tenants WHERE tenant_id > %(ring_after)s::uuid ORDER BY tenant_id) UNION ALL
+    (SELECT tenant_id FROM tenants WHERE tenant_id <= %(ring_after)s::uuid ORDER BY tenant_id)) AS round
   WHERE %(turn)s = 'ring' LIMIT %(hops)s::integer
 ),
 next_of_ring AS MATERIALIZED (  -- in the ring's order; to ask for it would mean to ask all of them
@@ -73,8 +72,8 @@ next_of_ring AS MATERIALIZED (  -- in the ring's order; to ask for it would mean
   LIMIT 1
 ),
 first AS MATERIALIZED (
-  SELECT job_id, scheduled_at, pot, most FROM next_of_ring
-  UNION ALL SELECT job_id, scheduled_at, pot, most FROM candidate WHERE priority < 0
+  SELECT job_id, scheduled_at, pot, most FROM next_of_ring UNION ALL
+  SELECT job_id, scheduled_at, pot, most FROM candidate WHERE priority < 0
 ),
 wanted AS MATERIALIZED (
   SELECT job_id, priority, scheduled_at
@@ -82,8 +81,7 @@ wanted AS MATERIALIZED (
         FROM (SELECT -1 AS priority, first.* FROM first UNION ALL
               SELECT priority, job_id, scheduled_at, pot, most FROM candidate
               WHERE priority >= 0 AND job_id <> ALL (ARRAY(SELECT job_id FROM first))) AS every) AS ranked
-  WHERE pot IS NULL OR of_pot <= most
-  ORDER BY priority, scheduled_at, job_id
+  WHERE pot IS NULL OR of_pot <= most ORDER BY priority, scheduled_at, job_id
 ),
 claimed AS (
   UPDATE jobs
@@ -98,8 +96,8 @@ claimed AS (
       FOR UPDATE SKIP LOCKED) AS locked
     LIMIT %(limit)s::integer))
   RETURNING job_id, lease_token, lease_owner, tenant_id, type, queue, priority, payload::text AS payload, attempts,
-            max_attempts, snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id, traceparent,
-            fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
+            max_attempts, snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id,
+            traceparent, fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
 ),
 -- include: held
     FOR UPDATE) AS job

@@ -2,13 +2,14 @@
 
 import re
 import subprocess
-from itertools import combinations
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from bpc_worker.postgres.sql_files import prepared
 from tests.support.database import Database
+from tests.support.paste import pasted
 
 ROOT = Path(__file__).parents[3] / "sql"
 QUERIES = sorted((ROOT / "queries").rglob("*.sql"))
@@ -18,11 +19,8 @@ DLQ = sorted((ROOT / "dlq").glob("*.sql"))
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: str(path.relative_to(ROOT / "queries")))
 def test_postgres_accepts_the_query(path: Path, untouched_db: Database) -> None:
     name = str(path.relative_to(ROOT / "queries").with_suffix(""))
-    parts = sorted(set(re.findall(r"-- if (?:no )?(\w+)", path.read_text())))
-    choices = [chosen for count in range(len(parts) + 1) for chosen in combinations(parts, count)]
     with untouched_db.connect() as connection:
-        for number, chosen in enumerate(choices):
-            connection.execute(f"PREPARE q{number} AS ".encode() + prepared(name, *chosen).text)
+        connection.execute(b"PREPARE wanted AS " + prepared(name).text)
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: str(path.relative_to(ROOT / "queries")))
@@ -56,6 +54,49 @@ def test_who_looks_for_queued_jobs_says_the_condition_of_an_index(path: Path) ->
     for each in said:
         plain = " ".join(re.sub(r"\b\w\.", "", each).split())
         assert plain.startswith(tuple(CONDITIONS)), each
+
+
+def paste(db: Database, name: str) -> subprocess.CompletedProcess[str]:
+    """What a person does with it."""
+    return subprocess.run(
+        [db.server.bin_dir / "psql", "-X", "-At", "-v", "ON_ERROR_STOP=1", db.url],
+        input=pasted(name), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_the_claim_can_be_pasted_into_psql(db: Database) -> None:
+    job_id = db.enqueue("TEST_NOOP")
+    done = paste(db, "jobs/claim")
+
+    assert done.returncode == 0, done.stderr
+    assert job_id in done.stdout
+    assert db.job(job_id)["status"] == "RUNNING"
+
+
+@pytest.mark.parametrize("name", ["jobs/settle", "jobs/settle_group"])
+def test_a_settle_can_be_pasted_into_psql(name: str, db: Database) -> None:
+    job_id = db.enqueue("TEST_NOOP")
+    db.run(
+        "UPDATE jobs SET job_id = %s, lease_token = %s, status = 'RUNNING', attempts = 1,"
+        " lease_owner = 'by hand', lease_expires_at = now() + interval '1 minute' WHERE job_id = %s",
+        [UUID(int=1), UUID(int=2), job_id],
+    )
+    done = paste(db, name)
+
+    assert done.returncode == 0, done.stderr
+    assert "SUCCEEDED" in done.stdout
+    assert db.job(str(UUID(int=1)))["status"] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: str(path.relative_to(ROOT / "queries")))
+def test_psql_can_prepare_every_query(path: Path, untouched_db: Database) -> None:
+    prepare, _, execute = pasted(str(path.relative_to(ROOT / "queries").with_suffix(""))).rpartition(
+        "\n\nEXECUTE "
+    )
+    with untouched_db.connect() as connection:
+        connection.execute(prepare.encode())
+
+    assert execute.endswith(";\n")
 
 
 GIVEN = {

@@ -1,18 +1,23 @@
 """What only the queue in PostgreSQL does: rows that others hold, answers that get lost, late statements."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from bpc_worker.jobs.model import Done, Fate, Status
-from bpc_worker.jobs.store import Heartbeat
+from bpc_worker.jobs.errors import Code, Unavailable
+from bpc_worker.jobs.model import Done, Fate, JobId, Status
+from bpc_worker.jobs.store import Heartbeat, Look
 from bpc_worker.postgres.queue.claims import _UnconfirmedClaim
-from bpc_worker.postgres.sql_files import query
+from bpc_worker.postgres.sql_files import Prepared, query
 from bpc_worker.testing import NOON, FakeClock
 from tests.contract.conftest import LEASE_SECONDS, SETTINGS
 from tests.support.database import Database
 from tests.support.stores import Bench, PostgresSide, settled, tenant_number
+from tests.support.worker import until
 
 
 @pytest.fixture
@@ -109,3 +114,67 @@ async def test_a_claim_passes_over_rows_that_somebody_has_locked(bench: Bench, s
         claims = await bench.claim(1)
 
     assert [claim.job_id for claim in claims] == [free]
+
+
+async def test_a_claim_whose_answer_never_came_is_undone(
+    bench: Bench, side: PostgresSide, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = await bench.add()
+    ask = side.store.claims._link.tuples
+
+    async def lose(statement: Prepared, params: Mapping[str, object], *, timeout: float) -> list[Any]:
+        await ask(statement, params, timeout=timeout)
+        raise Unavailable(Code.DB_UNAVAILABLE, "the answer is lost")
+
+    with monkeypatch.context() as losing:
+        losing.setattr(side.store.claims._link, "tuples", lose)
+        with pytest.raises(Unavailable):
+            await bench.look()
+    assert bench.side.row(job_id)["status"] == "RUNNING"
+    await bench.store.release_unconfirmed_claims()
+    [again] = await bench.claim()
+
+    assert (again.job_id, again.attempts) == (job_id, 1)
+
+
+async def test_two_workers_never_take_the_same(bench: Bench, side: PostgresSide) -> None:
+    jobs, found = [], []
+    for number in range(60):
+        jobs += [await bench.add() for _ in range(1 + number % 3)]
+        looks = await asyncio.gather(
+            *(store.claim(limit=10, idle=False) for store in (side.store, side.other))
+        )
+        found += [claim.job_id for look in looks for claim in look.claims]
+
+    assert sorted(found) == sorted(jobs)
+
+
+def postpone_while_it_is_read(db: Database, job_id: JobId, looking: asyncio.Task[Look]) -> bool:
+    """Whether it could be done before the claim was through."""
+    reads = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE %s"
+    until(
+        lambda: looking.done() or db.run(reads, ["-- Take up to%"]),
+        within=10,
+        what="a claim",
+        every=0.001,
+    )
+    postpone = "UPDATE jobs SET scheduled_at = %s WHERE job_id = %s AND status = 'QUEUED' RETURNING job_id"
+    return bool(db.run(postpone, [NOON + timedelta(days=1), job_id]))
+
+
+async def test_what_changed_since_it_was_read_is_not_taken(bench: Bench, side: PostgresSide) -> None:
+    """Thousands of pauses make the statement slow between its two halves."""
+    side.db.run(
+        "INSERT INTO job_pauses (kind, name, reason)"
+        " SELECT 'tenant', number, 'many' FROM generate_series(1, 30000) AS number"
+    )
+    for _ in range(20):
+        jobs = [await bench.add() for _ in range(10)]
+        looking = asyncio.create_task(bench.look())
+        postponed = await asyncio.to_thread(postpone_while_it_is_read, side.db, jobs[0], looking)
+        look = await looking
+        assert {claim.job_id for claim in look.claims} == set(jobs[postponed:])
+        if look.more:
+            break
+    else:
+        pytest.fail("never was one postponed in between")
