@@ -20,7 +20,7 @@ LIMIT_SECONDS = 30
 
 USER = """
 import sys
-from bpc_worker.adapters import embedded_postgres
+from bpc_worker.postgres.embedded import database as embedded_postgres
 embedded = embedded_postgres.start(sys.argv[1])
 print(embedded.url, flush=True)
 sys.stdin.read()

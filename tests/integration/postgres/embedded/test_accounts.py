@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become 
 ORDINARY_USER = """
 import os, pwd, sys
 import fcntl, psycopg
-from bpc_worker.adapters import embedded_postgres
+from bpc_worker.postgres.embedded import database as embedded_postgres
 nobody = pwd.getpwnam("nobody")
 os.setgroups([])
 os.setgid(nobody.pw_gid)
