@@ -13,6 +13,8 @@ from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database
 
+pytest_plugins = ["tests.support.fixtures"]
+
 _HERE = Path(__file__).parent
 # Left out of `make quick`, never of `make test`; so are the tests of the core.
 _SLOW = frozenset(
