@@ -14,6 +14,8 @@ from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.published import SKIPPED
 
+pytest_plugins = ["tests.support.fixtures"]
+
 _HERE = Path(__file__).parent
 # Left out of `make quick`, never of `make test`; so are the tests of the core.
 _SLOW = frozenset(

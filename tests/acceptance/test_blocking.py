@@ -8,15 +8,11 @@ import pytest
 from tests.support.blocked import check_blocked_loop
 from tests.support.database import Database
 from tests.support.history import moment, now, span, statuses, tenures
+from tests.support.outages import lease
 from tests.support.worker import until, worker
 
 LEASE, GRACE = 5, 2
-SETTINGS = {
-    "BPC_JOBS_LEASE_SECONDS": LEASE,
-    "BPC_JOBS_LEASE_RENEW_SECONDS": 2,
-    "BPC_REAPER_INTERVAL_SECONDS": 1,
-    "BPC_SHUTDOWN_GRACE_SECONDS": GRACE,
-}
+SETTINGS = {**lease(LEASE, 2), "BPC_SHUTDOWN_GRACE_SECONDS": GRACE}
 PATIENCE = 5  # for a handler after its cancellation
 
 

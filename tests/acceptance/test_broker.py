@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import aio_pika
@@ -53,14 +53,6 @@ asyncio.run(main(*sys.argv[1:]))
 MARKER = "7f3a-not-for-the-log"
 MOST_LOOKS_PER_SECOND = 20
 IMPATIENT = {"BPC_SHUTDOWN_GRACE_SECONDS": 0}  # a long job is given back when the test is over
-
-
-@pytest.fixture
-def node(rabbit: RabbitNode) -> Iterator[RabbitNode]:
-    """Running before and after, whatever a test does to it."""
-    rabbit.start()
-    yield rabbit
-    rabbit.start()
 
 
 def test_a_trigger_from_any_program_starts_a_waiting_job(db: Database, node: RabbitNode) -> None:

@@ -3,12 +3,8 @@
 import random
 import signal
 import time
-from collections.abc import Iterator
-
-import pytest
 
 from bpc_worker.postgres.embedded.server import Server
-from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.outages import (
     RED_WITHIN,
@@ -25,7 +21,6 @@ from tests.support.outages import (
     read_only,
     renamed,
     restart,
-    server_of_its_own,
     start,
     succeeded,
     survived,
@@ -37,25 +32,6 @@ from tests.support.tcp_proxy import TcpProxy
 from tests.support.worker import Worker, until, worker
 
 SHORT = {**lease(6, 3), "BPC_JOBS_BACKOFF_BASE": 1}
-
-
-@pytest.fixture(scope="module")
-def own_server() -> Iterator[Server]:
-    with server_of_its_own() as server:
-        yield server
-
-
-@pytest.fixture
-def own_db(own_server: Server) -> Iterator[Database]:
-    """In a server that may be stopped."""
-    with databases.database(own_server) as database:
-        yield database
-
-
-@pytest.fixture
-def proxy(db: Database) -> Iterator[TcpProxy]:
-    with TcpProxy("127.0.0.1", db.server.port) as running:
-        yield running
 
 
 def test_a_lost_answer_to_commit_is_neither_a_second_effect_nor_a_second_attempt(

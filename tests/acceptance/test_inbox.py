@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.database import Database
-from tests.support.inbox import TestInbox
+from tests.support.inbox import PRODUCER, TestInbox
 from tests.support.pipeline import EXAMPLE, pipeline
 from tests.support.worker import Worker, command, until, worker
-
-PRODUCER = ("--role", "producer")
 
 
 @pytest.fixture

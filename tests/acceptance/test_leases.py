@@ -7,16 +7,13 @@ import pytest
 
 from tests.support.database import Database
 from tests.support.history import effects, events, moment, now, span, statuses, tenures, told
+from tests.support.outages import lease
 from tests.support.poison import check_neighbours, check_poison, check_suspects_were_alone, feed
 from tests.support.supervisor import supervise
 from tests.support.worker import until, worker
 
 LEASE, RENEW, REAP = 6, 3, 1
-SETTINGS = {
-    "BPC_JOBS_LEASE_SECONDS": LEASE,
-    "BPC_JOBS_LEASE_RENEW_SECONDS": RENEW,
-    "BPC_REAPER_INTERVAL_SECONDS": REAP,
-}
+SETTINGS = lease(LEASE, RENEW, reap=REAP)
 BACKOFF, POLL = 2.2, 1.1  # the longest pause after a first attempt, and between two looks
 
 
@@ -95,12 +92,7 @@ def test_a_job_that_kills_its_workers_dies_alone(db: Database) -> None:
 
     exits = supervise(
         db.url,
-        {
-            **SETTINGS,
-            "BPC_JOBS_BACKOFF_BASE": 1,
-            "BPC_JOBS_LEASE_SECONDS": 5,
-            "BPC_JOBS_LEASE_RENEW_SECONDS": 2,
-        },
+        {**lease(5, 2), "BPC_JOBS_BACKOFF_BASE": 1},
         lambda: statuses(db) == {"SUCCEEDED": 20, "DEAD_LETTER": 1} and told(db),
         within=180,
     )

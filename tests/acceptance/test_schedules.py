@@ -1,22 +1,12 @@
 """Schedules in real workers: one job per tick, whoever comes first and whoever dies."""
 
-import json
 import signal
 
 from tests.support.database import Database
+from tests.support.schedules import LAST_TICK, MINUTELY, keys
 from tests.support.worker import Worker, until, worker
 
-MINUTELY = {"BPC_SCHEDULES": json.dumps({"often": {"cron": "* * * * *", "type": "TEST_NOOP"}})}
-LAST_TICK = (
-    "INSERT INTO schedule_ticks (name, tick)"
-    " VALUES ('often', date_trunc('minute', now()) - interval '5 minutes')"
-)
 BLOCKED = "SELECT FROM pg_locks WHERE NOT granted"
-
-
-def keys(db: Database) -> list[str]:
-    rows = db.run("SELECT idempotency_key FROM jobs ORDER BY idempotency_key")
-    return [str(row["idempotency_key"]) for row in rows]
 
 
 def ticks(*workers: Worker) -> list[object]:

@@ -1,6 +1,7 @@
 """Both stores, each with a clock of the test's own."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,6 @@ from bpc_worker.testing import FakeClock
 from tests.support.stores import Bench, MemorySide, PostgresSide, Side, tenant_number
 
 LEASE_SECONDS = 60.0
-CAPACITY = 3
 
 SETTINGS = QueueSettings(
     owner="worker-1",
@@ -19,27 +19,34 @@ SETTINGS = QueueSettings(
     lease_seconds=LEASE_SECONDS,
     type_defaults={"TEST_EFFECT": TypeDefaults(priority=Priority.HIGH, max_attempts=7)},
 )
+ROOM_FOR_THREE = replace(SETTINGS, max_queued=3)
 
 
 @pytest.fixture(params=["memory", "postgres"])
 async def bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
+    async for bench in _bench(request, SETTINGS):
+        yield bench
+
+
+@pytest.fixture(params=["memory", "postgres"])
+async def small_bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
+    """No more than three may wait."""
+    async for bench in _bench(request, ROOM_FOR_THREE):
+        yield bench
+
+
+async def _bench(request: pytest.FixtureRequest, settings: QueueSettings) -> AsyncIterator[Bench]:
     """The first claim of a store begins with the oldest job: it is made here, no test needs to mind it."""
     clock = FakeClock()
     if request.param == "memory":
-        yield await _ready(MemorySide(SETTINGS, clock), clock)
+        yield await _ready(MemorySide(settings, clock), clock)
         return
     db = request.getfixturevalue("db")
-    side = PostgresSide(SETTINGS, clock, db)
+    side = PostgresSide(settings, clock, db)
     yield await _ready(side, clock)
     side.close()
     if db.run("SELECT 1 FROM job_history LIMIT 1"):
         db.check_history(nothing_left=False)
-
-
-@pytest.fixture  # PostgreSQL as soon as it has a limit: make its side with one, parametrised as above
-async def small_bench() -> Bench:
-    clock = FakeClock()
-    return await _ready(MemorySide(SETTINGS, clock, capacity=CAPACITY), clock)
 
 
 async def _ready(side: Side, clock: FakeClock) -> Bench:

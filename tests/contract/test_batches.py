@@ -156,6 +156,7 @@ async def test_a_full_queue_refuses_what_is_new(small_bench: Bench) -> None:
     follow_up = await bench.store.enqueue(bench.tenant, numbered(4), parent=JobId(first.job_id))
     assert follow_up.added
     assert len(await bench.claim(10)) == 4
+    await bench.side.count()
     await bench.add()
 
 
@@ -169,6 +170,7 @@ async def test_many_that_do_not_all_fit_are_refused_together(small_bench: Bench)
 async def test_a_retry_always_finds_room(small_bench: Bench) -> None:
     await small_bench.add()
     [claim] = await small_bench.claim()
+    await small_bench.side.count()
     for _ in range(3):
         await small_bench.add()
 

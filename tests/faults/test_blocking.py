@@ -8,15 +8,12 @@ import pytest
 from tests.support.blocked import check_blocked_loop
 from tests.support.database import Database
 from tests.support.history import statuses, tenures, told
+from tests.support.outages import lease
 from tests.support.supervisor import supervise
 from tests.support.worker import until, worker
 
 LEASE = 6
-SETTINGS = {
-    "BPC_JOBS_LEASE_SECONDS": LEASE,
-    "BPC_JOBS_LEASE_RENEW_SECONDS": 3,
-    "BPC_REAPER_INTERVAL_SECONDS": 1,
-}
+SETTINGS = lease(LEASE, 3)
 
 
 @pytest.mark.parametrize("how", ["spin", "sleep"])

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import aio_pika
@@ -37,14 +36,6 @@ from tests.support.worker import Worker, command, until, worker
 pytestmark = pytest.mark.broker
 
 MIB = 1_048_576
-
-
-@pytest.fixture
-def node(rabbit: RabbitNode) -> Iterator[RabbitNode]:
-    """Running before and after, whatever a test does to it."""
-    rabbit.start()
-    yield rabbit
-    rabbit.start()
 
 
 def alive(running: Worker) -> bool:

@@ -4,14 +4,11 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from bpc_worker.postgres.embedded.server import Server
-from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.outages import (
     RED_WITHIN,
@@ -29,7 +26,6 @@ from tests.support.outages import (
     read_only,
     renamed,
     restart,
-    server_of_its_own,
     sessions,
     stopped,
     succeeded,
@@ -43,25 +39,6 @@ from tests.support.worker import COMMAND, environment, until, worker
 
 SHORT = lease(6, 3)
 USUAL = lease(60, 30)
-
-
-@pytest.fixture(scope="module")
-def own_server() -> Iterator[Server]:
-    with server_of_its_own() as server:
-        yield server
-
-
-@pytest.fixture
-def own_db(own_server: Server) -> Iterator[Database]:
-    """In a server that may be stopped."""
-    with databases.database(own_server) as database:
-        yield database
-
-
-@pytest.fixture
-def proxy(db: Database) -> Iterator[TcpProxy]:
-    with TcpProxy("127.0.0.1", db.server.port) as running:
-        yield running
 
 
 def test_fifty_lost_answers_to_commit_are_fifty_effects(db: Database, proxy: TcpProxy) -> None:

@@ -8,13 +8,12 @@ import pytest
 
 from bpc_worker.postgres.sql_files import query
 from tests.support.database import Database
-from tests.support.inbox import TestInbox
+from tests.support.inbox import PRODUCER, TestInbox
 from tests.support.outages import through
 from tests.support.pipeline import EXAMPLE, pipeline
 from tests.support.tcp_proxy import Kill, TcpProxy
 from tests.support.worker import SITE, until, worker
 
-PRODUCER = ("--role", "producer")
 KILLING = Path(__file__).parents[1] / "support/killing"
 
 

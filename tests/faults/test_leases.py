@@ -6,16 +6,13 @@ import time
 
 from tests.support.database import Database
 from tests.support.history import effects, now, span, statuses, tenures, told
+from tests.support.outages import lease
 from tests.support.poison import check_neighbours, check_poison, check_suspects_were_alone, feed
 from tests.support.supervisor import supervise
 from tests.support.worker import Worker, until, worker
 
 LEASE = 6
-SETTINGS = {
-    "BPC_JOBS_LEASE_SECONDS": LEASE,
-    "BPC_JOBS_LEASE_RENEW_SECONDS": 3,
-    "BPC_REAPER_INTERVAL_SECONDS": 1,
-}
+SETTINGS = lease(LEASE, 3)
 
 
 def test_with_the_default_settings_a_killed_workers_job_is_taken_over_in_time(db: Database) -> None:

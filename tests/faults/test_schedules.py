@@ -4,8 +4,8 @@ import signal
 import time
 from random import Random
 
-from tests.acceptance.test_schedules import LAST_TICK, MINUTELY, keys
 from tests.support.database import Database
+from tests.support.schedules import LAST_TICK, MINUTELY, keys
 from tests.support.worker import until, worker
 
 MINUTES = 4

@@ -10,6 +10,7 @@ from tests.support.database import Database
 from tests.support.worker import until
 
 QUICK = 0.1  # seconds between two looks
+PRODUCER = ("--role", "producer")
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ WORK_GOES_ON_WITHIN = 30.0
 Settings = Mapping[str, object]
 
 
-def lease(seconds: float, renew: float) -> Settings:
+def lease(seconds: float, renew: float, *, reap: float = 1) -> Settings:
     return {
         "BPC_JOBS_LEASE_SECONDS": seconds,
         "BPC_JOBS_LEASE_RENEW_SECONDS": renew,
-        "BPC_REAPER_INTERVAL_SECONDS": 1,
+        "BPC_REAPER_INTERVAL_SECONDS": reap,
     }
 
 

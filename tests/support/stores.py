@@ -46,13 +46,16 @@ class Side(Protocol):
     def change(self, job_id: JobId, **columns: object) -> None:
         """What no worker does."""
 
+    async def count(self) -> None:
+        """A second later what waits is counted: by that, PostgreSQL judges whether there is room."""
+
     def close(self) -> None: ...
 
 
 class MemorySide:
-    def __init__(self, settings: QueueSettings, clock: FakeClock, *, capacity: int = 0) -> None:
+    def __init__(self, settings: QueueSettings, clock: FakeClock) -> None:
         self.clock = clock
-        self.store = MemoryJobStore(settings, clock=clock, capacity=capacity, dice=lambda: 0.5)
+        self.store = MemoryJobStore(settings, clock=clock, capacity=settings.max_queued, dice=lambda: 0.5)
         self.other = MemoryJobStore(settings, clock=clock, table=self.store.table)
 
     def advance(self, seconds: float) -> None:
@@ -80,6 +83,9 @@ class MemorySide:
     def change(self, job_id: JobId, **columns: object) -> None:
         for name, value in columns.items():
             setattr(self.store.row(job_id), name, value)
+
+    async def count(self) -> None:
+        self.advance(1)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -127,6 +133,12 @@ class PostgresSide:
         changes = ", ".join(f"{name} = %s" for name in columns)
         self.db.run(f"UPDATE jobs SET {changes} WHERE job_id = %s", [*columns.values(), job_id])
         self.db.run("TRUNCATE job_history")  # no legal history
+
+    async def count(self) -> None:
+        self.advance(1)
+        self.store.samples.now = self.clock.now
+        await self.store.samples.waiting(every_seconds=0)
+        self.store._capacity._read.clear()  # by the system's clock, for a second nobody would ask again
 
     def close(self) -> None:
         self.store.close()

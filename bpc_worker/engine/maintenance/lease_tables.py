@@ -1,9 +1,9 @@
 """A chore of the reaper's: the same for further tables that have the lease columns."""
 
-import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.store import Left
 from bpc_worker.observability import log
@@ -25,9 +25,12 @@ class TableMetrics(Protocol):
 
 
 class TableReaper:
-    def __init__(self, tables: Sequence[Table], metrics: TableMetrics) -> None:
+    def __init__(
+        self, tables: Sequence[Table], metrics: TableMetrics, *, clock: Clock = seconds_since_boot
+    ) -> None:
         self._tables = tables
         self._metrics = metrics
+        self._clock = clock
 
     async def sweep(self) -> None:
         """One table that cannot be reaped does not keep the others from it."""
@@ -38,10 +41,10 @@ class TableReaper:
                 _log.warning("table_not_reaped", key=table.name, error_message=error.message)
 
     async def _pages(self, table: Table) -> None:
-        ends_at = time.monotonic() + _PASS_SECONDS
+        ends_at = self._clock() + _PASS_SECONDS
         while page := await table.reap():
             for row in page:
                 self._metrics.table_reaped(table.name, action=_ACTIONS.get(row.status, "other"))
             _log.warning("leases_reaped", key=table.name, count=len(page))
-            if time.monotonic() >= ends_at:
+            if self._clock() >= ends_at:
                 break

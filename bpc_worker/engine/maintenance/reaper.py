@@ -1,10 +1,10 @@
 """Bring back what dead workers left: every worker does, and any number may."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.engine.health import Health
 from bpc_worker.jobs.errors import JobError, Retryable, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import Status
@@ -41,6 +41,7 @@ class Reaper:
         interval_seconds: float,
         spread: Callable[[float, float], float],
         chores: Sequence[Chore] = (),
+        clock: Clock = seconds_since_boot,
     ) -> None:
         self._store = store
         self._health = health
@@ -48,6 +49,7 @@ class Reaper:
         self._interval = interval_seconds
         self._spread = spread
         self._chores = chores
+        self._clock = clock
 
     async def run(self) -> None:
         while True:
@@ -56,14 +58,14 @@ class Reaper:
             await asyncio.sleep(self._spread(self._interval, 0.25))
 
     async def _try_pass(self) -> None:
-        started = time.monotonic()
+        started = self._clock()
         try:
             await self.sweep()
         except JobError as error:
             self._health.note_database(error)
             _log.warning("reaper_failed", error_code=error.code, error_message=error.message)
         else:
-            self._metrics.scanned(time.monotonic() - started)
+            self._metrics.scanned(self._clock() - started)
             await self._do_chores()
 
     async def _do_chores(self) -> None:
@@ -78,12 +80,12 @@ class Reaper:
     async def sweep(self) -> int:
         """One pass: pages until nothing is left or the time is up; how many jobs were moved."""
         moved = 0
-        ends_at = time.monotonic() + _PASS_SECONDS
+        ends_at = self._clock() + _PASS_SECONDS
         while page := await self._page():
             moved += len(page)
             for job in page:
                 self._report(job)
-            if time.monotonic() >= ends_at:
+            if self._clock() >= ends_at:
                 break
             await asyncio.sleep(self._spread(_PAGE_PAUSE, 0.5))
         return moved

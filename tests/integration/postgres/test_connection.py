@@ -42,12 +42,6 @@ def db(server: Server) -> Iterator[Database]:
         yield database
 
 
-@pytest.fixture
-def proxy(db: Database) -> Iterator[TcpProxy]:
-    with TcpProxy("127.0.0.1", db.server.port) as running:
-        yield running
-
-
 @asynccontextmanager
 async def linked(url: str, *, connect: float = 5.0) -> AsyncIterator[Link]:
     link = Link(Dsn(url=url, application_name="bpc-worker test-link", connect_timeout=connect))

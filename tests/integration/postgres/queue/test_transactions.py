@@ -1,6 +1,6 @@
 """The completing transaction: a handler's rows and the end of its job, both or neither, in one trip."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from math import inf
 
@@ -53,12 +53,6 @@ class Work:
         """The job's status, and its effects."""
         row = self.db.job(str(self.holding.claim.job_id))
         return row["status"], len(self.db.run("SELECT FROM test_effects"))
-
-
-@pytest.fixture
-def proxy(db: Database) -> Iterator[TcpProxy]:
-    with TcpProxy("127.0.0.1", db.server.port) as running:
-        yield running
 
 
 @pytest.fixture(params=[True, False], ids=["prepared", "behind a pooler"])
