@@ -4,6 +4,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 WHEEL_DIR := dist
 BENCH_READY := .venv-bench/.ready
+# A lock is complete, and its names have no extras: whoever resolves again meets versions it does not hold.
+FROM_LOCK = python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r
+COMPLETE = python -m pip --disable-pip-version-check check >&2
+PEERS = $(if $(AGAINST),,$(BENCH_READY))
 CORE_RULES = --rcfile=tests/core_coverage.ini
 CORE_COVERED = $(BIN)/coverage erase $(CORE_RULES) && $(BIN)/coverage run $(CORE_RULES) -m pytest -n 2
 CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
@@ -11,7 +15,7 @@ CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \
-        catalogue vectors mutants coverage coverage-core bench bench-quick soak wheel lock up down psql clean
+        catalogue vectors mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,14 +25,16 @@ $(READY): requirements/dev.lock pyproject.toml
 	  { echo "Python 3.11 or newer is needed; name it with: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/$(FROM_LOCK) requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/$(COMPLETE)
 	@touch $(READY)
 
 $(BENCH_READY): requirements/bench.lock
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	@echo "installing the peers into .venv-bench (once)"
-	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.lock
+	@.venv-bench/bin/$(FROM_LOCK) requirements/bench.lock
+	@.venv-bench/bin/$(COMPLETE)
 	@touch $(BENCH_READY)
 
 setup: $(READY) ## the virtual environment with everything pinned
@@ -92,11 +98,14 @@ coverage: $(READY) ## branch coverage of the unit, contract and integration test
 	$(BIN)/coverage run -m pytest -q tests/unit tests/contract tests/integration
 	$(BIN)/coverage report --skip-covered --sort=cover
 
-bench: $(READY) $(BENCH_READY) ## us beside our peers on one PostgreSQL, a quarter of an hour; fails when a goal is missed
-	$(BIN)/python -m tests.bench.run --docs docs/benchmarks.md
+bench: $(READY) $(PEERS) ## us beside our peers, a quarter of an hour; with AGAINST=<checkout> beside that one; fails when a goal is missed
+	$(BIN)/python -m $(if $(AGAINST),tests.bench.against $(AGAINST),tests.bench.run --docs docs/benchmarks.md)
 
-bench-quick: $(READY) $(BENCH_READY) ## the same with less of everything, in two minutes
-	$(BIN)/python -m tests.bench.run --quick
+bench-quick: $(READY) $(PEERS) ## the same with less of everything, in two minutes
+	$(BIN)/python -m $(if $(AGAINST),tests.bench.against $(AGAINST),tests.bench.run) --quick
+
+trace: $(READY) ## the files that a plain job crosses; of another checkout with TREE=<checkout>
+	$(BIN)/python -m tests.bench.trace_job $(if $(TREE),--tree $(TREE))
 
 wheel: $(READY) ## the wheel, in dist/
 	$(BIN)/python -m hatchling build -t wheel -d $(WHEEL_DIR)

@@ -12,6 +12,7 @@ from bpc_worker.observability import log
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database
+from tests.support.published import SKIPPED
 
 _HERE = Path(__file__).parent
 # Left out of `make quick`, never of `make test`; so are the tests of the core.
@@ -24,6 +25,14 @@ _CORE = "bpc_worker.core"
 # Machines are busy, so no deadline for a single example; and a gate must not depend on dice.
 settings.register_profile("patient", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("patient")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was left out for want of the published vectors must not pass for tested."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    count = sum(SKIPPED in str(report.longrepr) for report in skipped)
+    if count:
+        terminalreporter.write_line(f"NOT TESTED: {count} tests, because {SKIPPED}", red=True, bold=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

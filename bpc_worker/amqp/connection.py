@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -32,21 +32,19 @@ class Broker:
 
 
 @asynccontextmanager
-async def connected(
-    broker: Broker, *, on_delivery: Callable[[], None] | None = None
-) -> AsyncIterator[aio_pika.Connection]:
-    connection = await connect(broker, on_delivery=on_delivery)
+async def connected(broker: Broker, *, blind: bool = False) -> AsyncIterator[aio_pika.Connection]:
+    connection = await connect(broker, blind=blind)
     try:
         yield connection
     finally:
         await close(connection)
 
 
-async def connect(broker: Broker, *, on_delivery: Callable[[], None] | None = None) -> aio_pika.Connection:
-    """With `on_delivery` nothing of a message is read."""
+async def connect(broker: Broker, *, blind: bool = False) -> aio_pika.Connection:
+    """`blind`: nothing of a message is read."""
     connection = aio_pika.Connection(make_url(broker.url, heartbeat=_HEARTBEAT_SECONDS))
-    if on_delivery is not None:
-        connection.kwargs["transport_factory"] = BlindTransport(on_delivery)
+    if blind:
+        connection.kwargs["transport_factory"] = BlindTransport()
     async with asyncio.timeout(CALL_SECONDS):
         await connection.connect()
     return connection

@@ -68,7 +68,7 @@ class TriggerListener:
 
     async def _until_it_breaks(self) -> Exception:
         try:
-            async with connected(self._broker, on_delivery=self._on_trigger) as connection:
+            async with connected(self._broker, blind=True) as connection:
                 return await self._listen(connection)
         except Exception as error:  # noqa: BLE001 - whatever keeps the broker away, polling goes on
             return error
@@ -125,6 +125,7 @@ class TriggerListener:
         return probe
 
     async def _heard(self, message: AbstractIncomingMessage) -> None:
+        self._on_trigger()
         self._last_heard = message
         if self._acknowledging is None or self._acknowledging.done():
             self._acknowledging = asyncio.create_task(self._acknowledge())

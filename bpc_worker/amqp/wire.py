@@ -6,7 +6,6 @@ who may publish could keep every worker from hearing. It also collects bodies of
 
 import asyncio
 import struct
-from collections.abc import Callable
 from typing import Any
 
 from aiormq import TransportFactory
@@ -19,17 +18,13 @@ _DELIVER = struct.pack(">HH", 60, 60)
 _SIZE_AND_FLAGS = slice(4, 14)  # of a content header, after class and weight
 
 
-def is_delivery(kind: int, payload: bytes) -> bool:
-    return kind == _METHOD and payload.startswith(_DELIVER)
-
-
 def blind(kind: int, payload: bytes) -> bytes | None:
     """A frame of the same length in which nothing of a message is left; None when it was its body."""
     if kind == _BODY:
         return None
     if kind == _HEADER:
         return _with(payload, _SIZE_AND_FLAGS, bytes(10))  # no body follows, no property is set
-    if is_delivery(kind, payload):
+    if kind == _METHOD and payload.startswith(_DELIVER):
         # Consumer tag, delivery tag (8), redelivered (1), exchange, and then the routing key.
         exchange = 4 + 1 + payload[4] + 8 + 1
         key = exchange + 1 + payload[exchange]
@@ -44,15 +39,11 @@ def _with(payload: bytes, place: slice, content: bytes) -> bytes:
 
 
 class BlindReader(asyncio.StreamReader):
-    """What the other reader brings, frame by frame, blinded.
+    """What the other reader brings, frame by frame, blinded."""
 
-    That a message comes is told at once: before the library has made a task of it, a job can be claimed.
-    """
-
-    def __init__(self, wire: asyncio.StreamReader, on_delivery: Callable[[], None]) -> None:
+    def __init__(self, wire: asyncio.StreamReader) -> None:
         super().__init__()
         self._wire = wire
-        self._on_delivery = on_delivery
         self._ready = b""
 
     def at_eof(self) -> bool:
@@ -70,8 +61,6 @@ class BlindReader(asyncio.StreamReader):
         if kind not in {_METHOD, _HEADER, _BODY, _HEARTBEAT}:
             raise ConnectionError("what answers there does not speak AMQP 0-9-1")
         payload, end = await self._wire.readexactly(size), await self._wire.readexactly(1)
-        if is_delivery(kind, payload):
-            self._on_delivery()
         left = blind(kind, payload)
         return b"" if left is None else head + left + end
 
@@ -79,10 +68,7 @@ class BlindReader(asyncio.StreamReader):
 class BlindTransport(TransportFactory):
     """Connects as the library does by itself, but reads blindly."""
 
-    def __init__(self, on_delivery: Callable[[], None]) -> None:
-        self._on_delivery = on_delivery
-
     async def create(self, url: URL, **kwargs: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         connects = TLSTransportFactory() if url.scheme == "amqps" else TCPTransportFactory()
         reader, writer = await connects.create(url, **kwargs)
-        return BlindReader(reader, self._on_delivery), writer
+        return BlindReader(reader), writer

@@ -78,7 +78,7 @@ def _key(
     return Key(name, env, kind, default, help_, secret, ALIASES.get(name, ()))
 
 
-_postgres = url("postgresql", "postgres")
+_postgres = url("postgresql", "postgres", libpq=True)
 _amqp = url("amqp", "amqps")
 _day = 86400
 _sslmode = choice("disable", "allow", "prefer", "require", "verify-ca", "verify-full")

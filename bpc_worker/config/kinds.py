@@ -4,7 +4,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_network
+from ipaddress import IPv6Address, ip_network
 
 from bpc_worker.jobs.model import Priority
 
@@ -107,20 +107,40 @@ def _switch(value: object) -> bool:
 switch = Kind("true or false (also 1/0, yes/no, on/off)", _switch, {"type": "boolean"})
 
 
-def url(*schemes: str) -> Kind:
+_BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})|%00")
+_PLACE = re.compile(r"(.*?)(?::(\d+))?")
+_HIGHEST_PORT = 65535
+
+
+def url(*schemes: str, libpq: bool = False) -> Kind:
+    """As libpq reads it, which takes several hosts and no % but that of an escape; or as Python does."""
     # Strict about user, password and port: what is not a password here would be shown as a host.
-    host = r"(?:\[[^\]\s]+\]|[^\s:/?#@,\[\]]*)(?::\d{1,5})?"
+    host = r"(?:\[[^\[\]\s/?#@,]+\]|[^\s:/?#@,\[\]]*)(?::\d{1,5})?"
     start = "|".join(schemes)
-    shape = re.compile(rf"(?:{start})://(?:[^\s@/?#]*@)?{host}(?:,{host})*(?:[/?#]\S*)?")
+    login, more = (r"[^\s@/?#]*@", rf"(?:,{host})*") if libpq else (r"[^\s@/?#\[\]]*@", "")
+    shape = re.compile(rf"(?:{start})://({login})?({host}{more})(/[^\s?#]*)?(?:[?#]\S*)?")
 
     def parse(value: object) -> str:
-        if not isinstance(value, str) or not value.isprintable() or not shape.fullmatch(value):
+        found = shape.fullmatch(value) if isinstance(value, str) and value.isprintable() else None
+        if found is None or not all(map(_is_place, found[2].split(","))):
             raise ValueError
-        return value
+        if found[1] is None and "@" in (found[3] or ""):  # a "/" in the password, which began like a port
+            raise ValueError
+        if libpq and _BAD_ESCAPE.search(found[0]):
+            raise NotAllowedError("a % that means itself is written %25")
+        return found[0]
 
     begins = " or ".join(f"{scheme}://" for scheme in schemes)
     words = f"a URL that begins with {begins}, user and password percent-encoded"
     return Kind(words, parse, {"type": "string", "pattern": f"^({start})://"})
+
+
+def _is_place(place: str) -> bool:
+    """A host and perhaps its port; in brackets an address."""
+    found = _PLACE.fullmatch(place)
+    if found is not None and found[1].startswith("["):
+        IPv6Address(found[1][1:-1])
+    return found is not None and int(found[2] or 0) <= _HIGHEST_PORT
 
 
 _name = text(100)

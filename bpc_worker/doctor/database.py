@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from bpc_worker import wiring
 from bpc_worker.config.settings import Settings
 from bpc_worker.doctor.findings import Case, Finding, quoted
 from bpc_worker.observability.log import redact
+from bpc_worker.postgres.errors import read_url
 
+_AFTER_THE_HOSTS = re.compile("[/?#]")
 _OLDEST = 140000
 _OLDEST_TESTED = 150000
 _WHY = "without it no job is claimed, settled or reaped"
@@ -28,18 +29,33 @@ def unreachable(settings: Settings, url: str, error: psycopg.Error) -> Finding:
     """Why there is no connection, as far as the words of the server tell, and what to do about it."""
     said = str(error).strip().splitlines()
     text = redact(said[0] if said else type(error).__name__)
-    given = conninfo_to_dict(url)
+    try:
+        given = read_url(url)
+    except psycopg.OperationalError:
+        return _unreadable(text)
     if "startup parameter" in str(error):
         return behind_a_pooler(text)
     for words, check, fix in _refusals(quoted(given.get("dbname") or ""), quoted(given.get("user") or "")):
         if re.search(words, str(error)):
             return Finding(check=f"database.{check}", what=text, why=_WHY, fix=fix)
-    place = urlsplit(redact(url)).netloc.rpartition("@")[2] or given.get("host") or "the default place"
+    hosts = _AFTER_THE_HOSTS.split(redact(url).partition("://")[2])[0].rpartition("@")[2]
+    place = hosts or given.get("host") or "the default place"
     return Finding(
         check="database.unreachable",
         what=f"no database at {place}: {text}",
         why=f"{_WHY}; running jobs lose their leases after {settings.jobs.lease_seconds:g} s",
         fix=f"pg_isready --dbname={_shell(redact(url))}  # start the server, or correct BPC_DATABASE_URL",
+        paste="shell",
+    )
+
+
+def _unreadable(said: str) -> Finding:
+    """No part of it is shown: who knows which is the password."""
+    return Finding(
+        check="database.unreachable",
+        what=f"no database: {said}",
+        why=_WHY,
+        fix="export BPC_DATABASE_URL=postgresql://…  # user, password and database percent-encoded",
         paste="shell",
     )
 
@@ -115,7 +131,7 @@ def _writable(server: DictRow) -> Iterator[Finding]:
 
 def _between(case: Case, server: DictRow) -> Iterator[Finding]:
     """What we asked the session to have is what it has, unless somebody in between has dropped it."""
-    if not case.settings.database.prepared_statements or conninfo_to_dict(case.url).get("options"):
+    if not case.settings.database.prepared_statements or read_url(case.url).get("options"):
         return
     wanted = round(case.settings.database.statement_timeout_seconds * 1000)
     found = {row["name"]: row["setting"] for row in case.rows("settings")}["statement_timeout"]

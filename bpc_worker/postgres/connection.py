@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql, waiting
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row, tuple_row
 
 from bpc_worker.jobs.errors import Code, Unavailable
-from bpc_worker.postgres.errors import translate
+from bpc_worker.postgres.errors import read_url, translate
 from bpc_worker.postgres.pipeline import Ask, Names, together
 from bpc_worker.postgres.sql_files import Prepared
 
@@ -40,6 +40,8 @@ _LATELY = 1.0  # second
 _ENGINE_OPTIONS = {
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
@@ -60,7 +62,7 @@ class Dsn:
     quiet: bool = False  # who inserts jobs here rings the bell himself
 
     def conninfo(self) -> str:
-        given = conninfo_to_dict(self.url)
+        given = read_url(self.url)
         wanted: dict[str, str | int] = {
             "application_name": self.application_name[:63],
             "connect_timeout": max(2, round(self.connect_timeout)),
@@ -78,7 +80,7 @@ class Dsn:
     @property
     def connect_seconds(self) -> float:
         """In all: a silent host must not use up the time of the one behind it."""
-        hosts = str(conninfo_to_dict(self.url).get("host") or "").count(",") + 1
+        hosts = str(read_url(self.url).get("host") or "").count(",") + 1
         return self.connect_timeout * hosts
 
     def _limits(self) -> dict[str, int]:

@@ -1,6 +1,8 @@
 """SQLSTATE -> which family of error it is. Classified by class, not by a list of codes."""
 
 import psycopg
+from psycopg.abc import ConnDict
+from psycopg.conninfo import conninfo_to_dict
 
 from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, RunAgain, SchemaMismatch, Unavailable
 
@@ -45,3 +47,12 @@ def _without_an_answer(error: psycopg.Error) -> JobError:
 
 def _first_line(error: psycopg.Error) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def read_url(url: str) -> ConnDict:
+    """What libpq finds in it. What libpq cannot read it quotes, passwords too: that is left out."""
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        said = str(error).partition('"')[0].rstrip(": \n")
+        raise psycopg.OperationalError(f"{said} in the database's URL") from None

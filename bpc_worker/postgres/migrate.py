@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import psycopg
 
 from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.postgres.errors import read_url
 from bpc_worker.postgres.sql_files import migrations
 
 _LOCK = 0x6270635F6D6967  # "bpc_mig"
@@ -53,6 +54,7 @@ def known() -> list[Migration]:
 
 def migrate(url: str, *, tell: Callable[[str], None] = lambda _: None) -> list[str]:
     """Bring the database up to date; the versions that were applied. psycopg.Error when it cannot be."""
+    read_url(url)
     with psycopg.connect(url, autocommit=True, application_name="bpc-worker migrate") as connection:
         connection.execute("SET lock_timeout = '60s'")
         connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])  # one at a time; ends with the session

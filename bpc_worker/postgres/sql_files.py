@@ -1,14 +1,14 @@
 """Load sql/…: from inside the wheel, or from the checkout beside the package."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-_CONDITION = re.compile(r"\s*-- if (?P<no>no )?(?P<part>\w+)")
+_INCLUDE = re.compile(r"^-- include: (\w+)\n", re.MULTILINE)
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
@@ -21,13 +21,22 @@ def sql_root() -> Traversable:
 
 @cache
 def query(name: str) -> bytes:
-    """The statement in sql/queries/<name>.sql; psycopg takes bytes without a cast."""
-    return (sql_root() / "queries" / f"{name}.sql").read_bytes()
+    """The statement in sql/queries/<name>.sql; psycopg takes bytes without a cast.
+
+    A line `-- include: NAME` stands for the text of sql/fragments/NAME.sql.
+    """
+    return _INCLUDE.sub(
+        lambda found: _text(f"fragments/{found[1]}.sql"), _text(f"queries/{name}.sql")
+    ).encode()
+
+
+def _text(path: str) -> str:
+    return (sql_root() / path).read_text(encoding="utf-8")
 
 
 def composed(name: str) -> str:
     """The text of sql/composed/<name>.sql, with places for names that are checked before."""
-    return (sql_root() / "composed" / f"{name}.sql").read_text(encoding="utf-8")
+    return _text(f"composed/{name}.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +51,13 @@ class Prepared:
 
 
 @cache
-def prepared(name: str, *parts: str) -> Prepared:
-    """The statement of `query` in PostgreSQL's own words: psycopg would translate a long one every time.
-
-    Lines between `-- if PART` and `-- end` are there when that part is asked for, between `-- if no PART` and
-    `-- end` when it is not. Parts may stand inside one another.
-    """
+def prepared(name: str) -> Prepared:
+    """The statement of `query` in PostgreSQL's own words: psycopg would translate a long one every time."""
     names: dict[str, int] = {}
-    wanted = "\n".join(_lines_of(query(name).decode(), parts))
-    text = _PARAMETER.sub(lambda found: f"${names.setdefault(found[1], len(names) + 1)}", wanted)
+    text = _PARAMETER.sub(
+        lambda found: f"${names.setdefault(found[1], len(names) + 1)}", query(name).decode()
+    )
     return Prepared(text.replace("%%", "%").encode(), tuple(names))
-
-
-def _lines_of(text: str, parts: Collection[str]) -> Iterator[str]:
-    inside: list[bool] = []
-    for line in text.splitlines():
-        condition = _CONDITION.fullmatch(line)
-        if condition is not None:
-            inside.append((condition["part"] in parts) != bool(condition["no"]))
-        elif line.strip() == "-- end":
-            inside.pop()
-        elif all(inside):
-            yield line
 
 
 def migrations() -> list[tuple[str, str]]:

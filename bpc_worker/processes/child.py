@@ -20,20 +20,18 @@ from bpc_worker.processes.frames import ChildAnswer, ChildCall, ChildFailure, fr
 _PR_SET_PDEATHSIG = 1
 _MEGABYTE = 1024 * 1024
 _NICENESS = 5  # the worker, and a database beside it, go first when they have something to do
-_AUTOGROUP = Path("/proc/self/autogroup")
 _STATM = Path("/proc/self/statm")
 
 
 def main() -> None:
     parent, memory_mb, cpu_seconds = (int(word) for word in sys.argv[1:4])
     _die_with(parent)
-    group = _own_session()  # before nobody may look at this process, its own user neither
     _limit(memory_mb)
     os.nice(_NICENESS)
     calls = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # a print() in a task must not get between the answers
-    serve(calls, answers, cpu_seconds, group)
+    serve(calls, answers, cpu_seconds)
 
 
 def _die_with(parent: int) -> None:
@@ -46,31 +44,6 @@ def _die_with(parent: int) -> None:
 def _limit(memory_mb: int) -> None:
     hardening.close_memory()  # a core would hold customers' documents
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb * _MEGABYTE,) * 2)
-
-
-def _own_session() -> int | None:
-    """A descriptor of what says how nice the session is; None where there is no such thing."""
-    try:
-        return os.open(_AUTOGROUP, os.O_WRONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-
-
-def _session_gives_way(group: int | None) -> bool:
-    """Whether there is nothing left to do about it.
-
-    Where the system shares the cores out among sessions first, niceness counts only inside ours: the session
-    itself has to be nice. Without privileges one session in a tenth of a second may say so; ask again later.
-    """
-    if group is None:
-        return True
-    try:
-        os.write(group, str(os.nice(0)).encode())
-    except BlockingIOError:
-        return False
-    except OSError:  # no such thing here, or not ours to write
-        return True
-    return True
 
 
 def _size() -> int:
@@ -88,12 +61,10 @@ def _limit_cpu(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, resource.RLIM_INFINITY))
 
 
-def serve(calls: BinaryIO, answers: BinaryIO, cpu_seconds: int, group: int | None = None) -> None:
+def serve(calls: BinaryIO, answers: BinaryIO, cpu_seconds: int) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     grown = (_size() + limit) // 2  # halfway: no call is to fail for what earlier ones left behind
-    gives_way = False
     while (body := read_frame(calls)) is not None:
-        gives_way = gives_way or _session_gives_way(group)
         _limit_cpu(cpu_seconds)
         said = answer(body)
         answers.write(frame(msgspec.structs.replace(said, last=_size() > grown)))

@@ -52,6 +52,7 @@ def test_the_demo_makes_a_passport_that_anybody_can_check(folder: Path) -> None:
 
     cleaned = bare(folder, "demo", "--clean")
     assert cleaned.returncode == 0, cleaned.stderr
+    assert "database and 3 files in out/ were removed" in cleaned.stderr
     assert not (folder / "out").exists()
 
 

@@ -1,13 +1,11 @@
 """/v1/metrics of a real worker that has made a passport."""
 
-import shutil
-import subprocess
-
 import pytest
 
 from tests.support.database import Database
 from tests.support.metric_rules import broken_rules
 from tests.support.pipeline import pipeline
+from tests.support.promtool import objections
 from tests.support.worker import worker
 
 pytestmark = pytest.mark.acceptance
@@ -33,8 +31,4 @@ def test_a_passport_is_measured_and_the_metrics_follow_the_rules(db: Database) -
         assert running.metric("bpc_jobs_failed_total") == 0
 
     assert broken_rules(written) == []
-    if shutil.which("promtool") is not None:
-        done = subprocess.run(
-            ["promtool", "check", "metrics"], input=written, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert objections(written) == ""

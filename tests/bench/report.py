@@ -34,7 +34,7 @@ def _goals(goals: Sequence[Goal]) -> list[Sequence[str]]:
     ]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(line[at]) for line in [head, *rows]) for at in range(len(head))]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
@@ -47,16 +47,16 @@ def markdown(rows: Mapping[str, Found], facts: Mapping[str, str]) -> str:
     parts = ["".join(f"- {name}: {value}\n" for name, value in facts.items())]
     for name, found in rows.items():
         parts.append(f"### {name}: {found.title}\n\n{found.counted}\n")
-        parts.append(_table(("who", "median", "spread", "unit", "settings"), _figures(found)) + "\n")
+        parts.append(table(("who", "median", "spread", "unit", "settings"), _figures(found)) + "\n")
         if found.goals:
-            parts.append(_table(("goal", "found", "wanted", ""), _goals(found.goals)) + "\n")
+            parts.append(table(("goal", "found", "wanted", ""), _goals(found.goals)) + "\n")
         parts.extend(f"Left out: {text}\n" for text in found.left_out)
     return "\n".join(parts)
 
 
 def summary(rows: Mapping[str, Found]) -> str:
     lines = [(name, *line) for name, found in rows.items() for line in _goals(found.goals)]
-    return _table(("row", "goal", "found", "wanted", ""), lines)
+    return table(("row", "goal", "found", "wanted", ""), lines)
 
 
 def write_json(path: Path, rows: Mapping[str, Found], facts: Mapping[str, str]) -> None:

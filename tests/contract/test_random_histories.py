@@ -17,7 +17,6 @@ from bpc_worker.memory.store import MemoryJobStore
 from bpc_worker.postgres.connection import Dsn
 from bpc_worker.postgres.embedded.server import Server
 from bpc_worker.postgres.queue import claims
-from bpc_worker.postgres.queue.all_due import Tries
 from bpc_worker.postgres.queue.probes import Probes
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON, FakeClock
@@ -69,7 +68,6 @@ class InPostgres:
         self._run("DELETE FROM job_pauses")
         store.now = NOON
         store.claims._probes = Probes(SETTINGS.queues, SETTINGS.types)
-        store.claims._tries = Tries()
 
     def _run(self, statement: str, *params: object) -> list[dict[str, object]]:
         cursor = self._connection.execute(statement.encode(), params)

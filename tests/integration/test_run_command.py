@@ -265,9 +265,10 @@ _SIGNALS_WITH_A_NAME = (1 << 31) - 1  # 32 and 33 are the C library's own, and a
 
 
 def _ignored_by_whoever_started_us() -> int:
-    """A shell that starts something in the background has it ignore control-C."""
+    """Control-C by a shell that starts something in the background, the end of the terminal by nohup."""
     ours = int(Path("/proc/self/status").read_text().split("SigIgn:")[1].split()[0], 16)
-    return ours & (1 << signal.SIGINT - 1 | 1 << signal.SIGQUIT - 1)
+    of_python = 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1
+    return ours & ~of_python
 
 
 async def test_only_standard_descriptors_are_open_and_pipes_end_programs_as_usual() -> None:

@@ -25,14 +25,12 @@ class Say(msgspec.Struct):
     environment: dict[str, str] = {}
     descriptors: list[str] = []
     nice: int = 0
-    session_nice: str | None = None
     dumpable: int | None = None
     core_bytes: int | None = None
 
 
 _kept: list[bytearray] = []
 _PR_GET_DUMPABLE = 3
-_AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def work(request: Ask) -> Say:  # noqa: C901 - one branch per thing to do
@@ -62,16 +60,9 @@ def work(request: Ask) -> Say:  # noqa: C901 - one branch per thing to do
         dict(os.environ),
         sorted(path.name for path in Path("/proc/self/fd").iterdir()),
         os.getpriority(os.PRIO_PROCESS, 0),
-        _session_nice(),
         ctypes.CDLL(None).prctl(_PR_GET_DUMPABLE),
         resource.getrlimit(resource.RLIMIT_CORE)[0],
     )
-
-
-def _session_nice() -> str | None:
-    """None in a session without a group of its own: the file is empty for all that init began."""
-    said = _AUTOGROUP.read_text().split() if _AUTOGROUP.exists() else []
-    return said[-1] if said else None
 
 
 WORK = ChildTask(name="tests.support.child_tasks:WORK", request=Ask, response=Say, run=work)

@@ -1,4 +1,4 @@
-"""What `promtool check metrics` looks at, and a little more, where it is not installed."""
+"""What `promtool check metrics` looks at, and a little more, where it cannot be had."""
 
 import re
 from collections import Counter

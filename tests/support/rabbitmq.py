@@ -35,8 +35,12 @@ POLICY: Final = "#!/bin/sh\n# Temporary, by the tests of bpc-worker: install, bu
 GUARD: Final = 'read -r _; for g in $(cat "$1/groups"); do kill -9 "-$g"; done; rm -rf "$1"'
 
 
-class BrokerUnavailable(Exception):  # noqa: N818 - a fact about this machine
-    """No RabbitMQ can be had here; the text says what was tried."""
+class Unavailable(Exception):  # noqa: N818 - a fact about this machine
+    """Something that tests need cannot be had here; the text says what was tried."""
+
+
+class BrokerUnavailable(Unavailable):
+    """No RabbitMQ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +255,12 @@ def get_node() -> RabbitNode:
 
 
 def or_skip(get: Callable[[], T]) -> T:
-    """What `get` gives. Where no broker can be had, the test is skipped; on CI it fails."""
+    """What `get` gives. Where it cannot be had, the test is skipped; on CI it fails."""
     import pytest
 
     try:
         return get()
-    except BrokerUnavailable as error:
+    except Unavailable as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
@@ -300,17 +304,27 @@ def compose_broker() -> Broker:
 
 
 def install() -> Path:
-    """Install Debian's package for the tests alone: no system broker runs, now or after a boot."""
+    """Debian's package, for the tests alone."""
+    try:
+        log = install_package("rabbitmq-server", "rabbitmq-server.service", "epmd.service", "epmd.socket")
+    except Unavailable as error:
+        raise BrokerUnavailable(str(error)) from error
+    scripts = find_scripts()
+    if scripts is None:
+        raise BrokerUnavailable(f"rabbitmq-server could not be installed:\n{log[-4000:]}")
+    return scripts
+
+
+def install_package(package: str, *services: str) -> str:
+    """Install a package of Debian; none of its services runs, now or after a boot. What apt said."""
     if os.geteuid() != 0 or not Path("/etc/debian_version").exists():
-        raise BrokerUnavailable(
-            "rabbitmq-server is not installed, and only root on Debian can install it from here"
-        )
+        raise Unavailable(f"{package} is not installed, and only root on Debian can install it from here")
     apt = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300"]
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     steps = [
         [*apt, "update"],
-        [*apt, "install", "--no-install-recommends", "rabbitmq-server"],
-        ["systemctl", "disable", "rabbitmq-server.service", "epmd.service", "epmd.socket"],
+        [*apt, "install", "--no-install-recommends", package],
+        ["systemctl", "disable", *services],
     ]
     log = ""
     with nothing_starts():
@@ -318,10 +332,7 @@ def install() -> Path:
             if shutil.which(step[0]) is not None:
                 done = _run(step, limit=1200, env=quiet)
                 log += f"{' '.join(step)}\n{done.stdout}{done.stderr}"
-    scripts = find_scripts()
-    if scripts is None:
-        raise BrokerUnavailable(f"rabbitmq-server could not be installed:\n{log[-4000:]}")
-    return scripts
+    return log
 
 
 @contextlib.contextmanager

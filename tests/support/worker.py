@@ -48,12 +48,13 @@ def environment(url: str, **settings: object) -> dict[str, str]:
 
 class Worker:
     before: ClassVar[Sequence[str]] = ()  # a program that starts it, somewhere else or in another way
+    program: Sequence[str] = COMMAND
 
     def __init__(self, url: str, *arguments: str, **settings: object) -> None:
         env = environment(url, **settings)
         self._logs_json = env["BPC_LOG_FORMAT"] == "json"
         self._process = subprocess.Popen(
-            [*self.before, *COMMAND, "run", *arguments],
+            [*self.before, *self.program, "run", *arguments],
             env=env,
             stderr=subprocess.PIPE,
             text=True,

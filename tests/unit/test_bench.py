@@ -9,9 +9,11 @@ import pytest
 from bpc_worker.jobs.model import Claim
 from bpc_worker.testing import a_claim
 from tests.bench import report
+from tests.bench.against import Row
 from tests.bench.results import Figure, Found, Goal, p95, p99
 from tests.bench.rows.churn import tenths
 from tests.bench.rows.fairness import judged
+from tests.bench.trace_job import Trace
 
 NOON = datetime(2028, 8, 18, 12, tzinfo=UTC)
 
@@ -39,6 +41,39 @@ def test_a_ratio_compares_rounds_and_not_medians() -> None:
 )
 def test_a_goal_is_met_up_to_its_limit(goal: Goal, met: bool) -> None:  # noqa: FBT001 - a table
     assert goal.met is met
+
+
+@pytest.mark.parametrize(
+    ("name", "mine", "met"),
+    [
+        ("drain, 10 slots", 95, True),
+        ("drain, 10 slots", 94, False),
+        ("wake, AMQP, p50", 120, True),
+        ("wake, AMQP, p50", 121, False),
+        ("wake, AMQP, p99", 900, True),
+    ],
+)
+def test_a_tree_is_judged_by_the_medians_of_its_rounds(name: str, mine: float, met: bool) -> None:  # noqa: FBT001
+    row = Row(name, (1, mine, 1000), (100, 50, 200))
+
+    assert row.met is met
+    assert ("**missed**" in row.cells()) is not met
+
+
+def test_a_hop_is_a_change_of_file_within_one_thread() -> None:
+    steps = [
+        ("main", "a.py", "f"), ("other", "b.py", "g"), ("main", "a.py", "h"), ("main", "c.py", "i"),
+        ("other", "b.py", "g"), ("main", "a.py", "f"),
+    ]  # fmt: skip
+    trace = Trace.of(steps)
+
+    assert [(file, function) for _, file, function in trace.hops] == [
+        ("a.py", "f"),
+        ("b.py", "g"),
+        ("c.py", "i"),
+        ("a.py", "f"),
+    ]
+    assert trace.entered == {"a.py": 2, "b.py": 1, "c.py": 1}
 
 
 def test_percentiles_stay_within_what_was_seen() -> None:

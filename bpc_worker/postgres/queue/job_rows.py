@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from uuid import UUID
 
 import msgspec
 
@@ -16,7 +17,6 @@ from bpc_worker.jobs.model import (
 )
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Enqueued
-from bpc_worker.postgres.arrays import array
 from bpc_worker.rows import as_uuid
 
 
@@ -35,39 +35,52 @@ def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
 NOT_HELD = "22012"
 
 
+class _End(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A row of sql/fragments/told.sql; what is missing is NULL there."""
+
+    job_id: UUID
+    lease_token: UUID
+    owner: str
+    status: str
+    refund: int
+    snoozes: int
+    delay_seconds: float | None = None
+    error: str | None = None
+    fail_code: str | None = None
+    fail_reason: str | None = None
+    result: str | None = None
+    spec_hash: str | None = None
+    event: str | None = None
+
+
 def settle_params(
-    claim: Claim, settlement: Settlement, *, now: datetime | None, or_fail: bool = False
+    ends: Sequence[tuple[Claim, Settlement]], *, now: datetime | None, or_fail: bool = False
 ) -> dict[str, object]:
     """`or_fail`: where the lease is gone, the statement fails with NOT_HELD, and with it its transaction."""
-    return {"now": now, "or_fail": or_fail} | settle_values(claim, settlement)
+    return {"now": now, "or_fail": or_fail, "ends": told(ends)}
 
 
-def settle_values(claim: Claim, settlement: Settlement) -> dict[str, object]:
-    error = settlement.error
-    return {
-        "job_id": claim.job_id,
-        "lease_token": claim.lease_token,
-        "owner": claim.lease_owner,
-        "status": settlement.status.value,
-        "refund": settlement.refund,
-        "snoozes": settlement.snoozes,
-        "delay_seconds": settlement.delay_seconds,
-        "error": None if error is None else _error_json(error),
-        "fail_code": None if error is None else error.code,
-        "fail_reason": None if error is None else error.message,
-        "result": settlement.result,
-        "spec_hash": settlement.spec_hash,
-        "event": settlement.event,
-    }
+def told(ends: Sequence[tuple[Claim, Settlement]]) -> str:
+    return msgspec.json.encode([_end(claim, settlement) for claim, settlement in ends]).decode()
 
 
-def settle_group_params(
-    ends: Sequence[tuple[Claim, Settlement]], *, now: datetime | None
-) -> dict[str, object]:
-    """One array per column."""
-    values = [settle_values(claim, settlement) for claim, settlement in ends]
-    columns: dict[str, object] = {name: array([row[name] for row in values]) for name in values[0]}
-    return {"now": now} | columns
+def _end(claim: Claim, settlement: Settlement) -> _End:
+    error, spec_hash = settlement.error, settlement.spec_hash
+    return _End(
+        job_id=claim.job_id,
+        lease_token=claim.lease_token,
+        owner=claim.lease_owner,
+        status=settlement.status.value,
+        refund=settlement.refund,
+        snoozes=settlement.snoozes,
+        delay_seconds=settlement.delay_seconds,
+        error=None if error is None else _error_json(error),
+        fail_code=None if error is None else error.code,
+        fail_reason=None if error is None else error.message,
+        result=settlement.result,
+        spec_hash=None if spec_hash is None else rf"\x{spec_hash.hex()}",
+        event=settlement.event,
+    )
 
 
 def settled_under(claim: Claim, rows: Sequence[Mapping[str, object]]) -> Status | None:

@@ -21,7 +21,6 @@ from bpc_worker.postgres.queue.claims import Claims
 from bpc_worker.postgres.queue.job_rows import (
     enqueued,
     fate,
-    settle_group_params,
     settle_params,
     settled_under,
 )
@@ -138,7 +137,7 @@ class PostgresJobs:
         return {beat.lease_token: fate(rows.get(beat.job_id), beat.lease_token) for beat in beats}
 
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
-        params = settle_params(claim, settlement, now=self.now)
+        params = settle_params([(claim, settlement)], now=self.now)
         rows = await self._run(self._settles, "settle", params)
         if rows:
             return Status(str(rows[0]["status"]))
@@ -148,7 +147,7 @@ class PostgresJobs:
     async def settle_group(self, ends: Ends) -> dict[LeaseToken, Status]:
         if not ends:
             return {}
-        params = settle_group_params(ends, now=self.now)
+        params = settle_params(ends, now=self.now)
         rows = await self._settles.tuples(
             prepared("jobs/settle_group"), params, timeout=self._settings.call_timeout
         )

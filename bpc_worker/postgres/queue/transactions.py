@@ -119,7 +119,7 @@ class Transactions:
                 if not holding.begin_settle():
                     raise LeaseLost(f"stopped: {holding.stopped}")
                 decided, follow_ups = True, tuple(session.follow_ups)
-                params = settle_params(holding.claim, settlement, now=None, or_fail=True)
+                params = settle_params([(holding.claim, settlement)], now=None, or_fail=True)
                 settle = Ask(prepared("jobs/settle"), params, refusal=NOT_HELD)
                 [[row]] = await session.end(settle, timeout=self._timeout)
                 return Status(str(row["status"])), follow_ups

@@ -149,11 +149,8 @@ async def test_many_short_calls_are_max_useful_jobs_and_few_of_unknown_length(ch
     assert children.max_useful_jobs == at_first
 
 
-async def test_a_child_goes_behind_the_worker_and_so_does_its_session(children: Children) -> None:
+async def test_a_child_goes_behind_the_worker(children: Children) -> None:
     said = await children.run(WORK, Ask("double"))
-    async with asyncio.timeout(10):  # without privileges, one session in a tenth of a second may say so
-        while said.session_nice not in {None, str(said.nice)}:
-            said = await children.run(WORK, Ask("double"))
 
     assert said.nice == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 5)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import struct
-from collections.abc import Callable
 
 import pamqp.frame
 import pytest
@@ -37,28 +36,17 @@ def content_header(flags: int, properties: bytes, body_size: int) -> bytes:
     return raw(2, struct.pack(">HHQH", 60, 0, body_size, flags) + properties)
 
 
-async def frames(
-    wire: bytes, *, end: bytes = LAST, on_delivery: Callable[[], None] = lambda: None
-) -> list[object]:
+async def frames(wire: bytes, *, end: bytes = LAST) -> list[object]:
     """What the library makes of it."""
     source = asyncio.StreamReader()
     source.feed_data(wire + end)
     source.feed_eof()
-    receiver = FrameReceiver(BlindReader(source, on_delivery))
+    receiver = FrameReceiver(BlindReader(source))
     found: list[object] = []
     while not found or not isinstance(found[-1], commands.Channel.CloseOk):
         _, _, frame = await receiver.get_frame()
         found.append(frame)
     return found[:-1]
-
-
-async def test_every_message_is_told_and_nothing_else() -> None:
-    told: list[str] = []
-    header = pamqp.frame.marshal(ContentHeader(body_size=0, properties=commands.Basic.Properties()), CHANNEL)
-    acknowledged = pamqp.frame.marshal(commands.Basic.QosOk(), CHANNEL)
-    await frames((deliver() + header) * 2 + acknowledged, on_delivery=lambda: told.append("now"))
-
-    assert told == ["now", "now"]
 
 
 async def test_a_message_arrives_without_properties_and_body() -> None:

@@ -129,6 +129,7 @@ def test_numbers_and_lists_may_come_from_the_file_and_from_flags() -> None:
         "postgresql://u:p%40@[::1]:5432/db",
         "postgresql://u@%2Frun%2Fpostgresql/db",
         "postgresql://u@h1:1,h2:2/db",
+        "postgresql://u:p%25@h:65535/a@b",
     ],
 )
 def test_database_urls_of_every_form_are_accepted(url: str) -> None:
@@ -146,6 +147,13 @@ def test_database_urls_of_every_form_are_accepted(url: str) -> None:
         "postgresql://u:sec/ret@h",
         "postgresql://u:secret@h\n",
         "postgresql://u: secret@h",
+        "postgresql://u:secret%7@h",
+        "postgresql://u:%secret@h",
+        "postgresql://u:secret%00@h",
+        "postgresql://h/db?password=secret%7",
+        "postgresql://u:12/secret@h",
+        "postgresql://u:secret@h:65536",
+        "postgresql://u:secret@[h]",
         "amqp://u:secret@h",
     ],
 )
@@ -155,6 +163,13 @@ def test_a_bad_secret_is_refused_without_being_shown(url: str) -> None:
     assert text.startswith("database.direct_url (env:BPC_DATABASE_DIRECT_URL): *** is not allowed")
     assert "postgresql:// or postgres://" in text
     assert "sec" not in text
+
+
+def test_a_percent_sign_that_means_itself_is_explained() -> None:
+    text = problem({"BPC_DATABASE_URL": "postgresql://u:geheim%7@h"})
+
+    assert text.endswith("user and password percent-encoded (a % that means itself is written %25)")
+    assert "geheim" not in text
 
 
 COMMANDS = {

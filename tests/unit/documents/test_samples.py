@@ -1,21 +1,17 @@
 """Published samples, which real software made: what is taken, and what is refused."""
 
-import os
 from pathlib import Path
 
 import pytest
+
+from tests.support.published import published
 
 from .sending import JSON, one_fact, places, problem
 
 
 @pytest.fixture
 def samples() -> Path:
-    root = os.environ.get("BPC_TEST_DATA")
-    if not root:
-        pytest.skip("BPC_TEST_DATA does not name the folder with the published samples")
-    folder = Path(root) / "samples"
-    assert folder.is_dir(), f"BPC_TEST_DATA is set, but {folder} is missing"
-    return folder
+    return published("samples")
 
 
 def test_general_product_information_is_taken(samples: Path) -> None:

@@ -1,5 +1,4 @@
 import json
-import os
 import pickle
 import re
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from bpc_worker.core.base.canonical_json import (
     encode,
 )
 from bpc_worker.core.base.hashing import sha256_hex
+from tests.support.published import published
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 keys = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"], max_codepoint=0xFFFF))
@@ -345,12 +345,7 @@ def test_hostile_quotes_are_read_once() -> None:
 
 @pytest.fixture
 def jcs() -> Path:
-    root = os.environ.get("BPC_TEST_DATA")
-    if not root:
-        pytest.skip("BPC_TEST_DATA does not name the folder with the published vectors")
-    folder = Path(root) / "vectors" / "jcs"
-    assert folder.is_dir(), f"BPC_TEST_DATA is set, but {folder} is missing"
-    return folder
+    return published("vectors", "jcs")
 
 
 @pytest.mark.parametrize("name", ["arrays", "french", "unicode"])

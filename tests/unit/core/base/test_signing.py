@@ -1,6 +1,5 @@
 import copy
 import json
-import os
 import pickle
 import re
 import shutil
@@ -29,6 +28,7 @@ from bpc_worker.core.base.signing import (
 )
 from bpc_worker.core.passport.receipt import receipt_hash, signed_receipt_bytes
 from tests.support.generated import inputs
+from tests.support.published import published
 from tests.vectors import load
 
 SEED = sha256(b"a seed")
@@ -100,12 +100,7 @@ def test_all_points_of_small_order_are_refused() -> None:
 
 @pytest.fixture
 def wycheproof() -> Path:
-    root = os.environ.get("BPC_TEST_DATA")
-    if not root:
-        pytest.skip("BPC_TEST_DATA does not name the folder with the published vectors")
-    file = Path(root) / "vectors" / "ed25519_wycheproof.json"
-    assert file.is_file(), f"BPC_TEST_DATA is set, but {file} is missing"
-    return file
+    return published("vectors", "ed25519_wycheproof.json")
 
 
 def accepts(key: str, case: dict[str, str]) -> bool:
