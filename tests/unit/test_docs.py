@@ -89,3 +89,14 @@ def test_every_room_has_its_line() -> None:
     described = set(re.findall(r"^\| `(\w+)` \|", page.partition("## Who may call whom")[0], re.MULTILINE))
 
     assert described == architecture.rooms()
+
+
+def test_where_everything_is_caught_is_written_down() -> None:
+    table = (
+        _text(markdown.ROOT / "CONTRIBUTING.md")
+        .partition("## Where everything is caught")[2]
+        .partition("\n## ")[0]
+    )
+    code = [*markdown.ROOT.glob("bpc_worker/**/*.py"), *markdown.ROOT.glob("handlers/*.py")]
+
+    assert set(_NAMED.findall(table)) == {_name(path) for path in code if "noqa: BLE001" in _text(path)}
