@@ -22,6 +22,7 @@ from bpc_worker.engine.health import Health
 from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.observability import log
 from bpc_worker.observability.http import ProbeServer
+from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres.migrate import known, schema_problem
 from bpc_worker.postgres.queue.roster import Roster
 from bpc_worker.postgres.queue.store import PostgresJobs
@@ -61,7 +62,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     notify = notifier(base, listener)
     hooks = around(base.wake, base.health, base.metrics, partial(notify, None), alone=not plan.works)
     bell = notify_listener(base) if plan.works else None
-    work = job_work(base, handlers, equipment, spans, notify) if plan.works else None
+    work = job_work(base, handlers, equipment, _traced(spans), notify) if plan.works else None
     upkeep = upkeep_of(settings, url, base.store, base.health, base.metrics, tell=hooks.tell)
     engine = Engine(
         health=base.health,
@@ -95,6 +96,10 @@ def _base(settings: Settings, registry: Registry, url: str) -> Base:
     health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
     store = PostgresJobs(dsn(settings, url, engine=True, quiet=True), queue_settings(settings, registry))
     return Base(settings=settings, registry=registry, url=url, store=store, health=health)
+
+
+def _traced(spans: Tracer) -> Tracer | None:
+    return None if spans is NO_TRACER else spans
 
 
 def _roster(base: Base, plan: Plan) -> Roster:

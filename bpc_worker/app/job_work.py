@@ -34,7 +34,11 @@ class JobWork:
 
 
 def job_work(
-    base: Base, handlers: HandlerThread, equipment: Equipment, tracer: Tracer, notify_other_workers: Notify
+    base: Base,
+    handlers: HandlerThread,
+    equipment: Equipment,
+    tracer: Tracer | None,
+    notify_other_workers: Notify,
 ) -> JobWork:
     stuck = asyncio.Event()  # a handler ignores its cancellation: the process has to end
     poll_seconds = base.settings.jobs.poll_interval_ms / 1000

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from functools import lru_cache
 
 import msgspec
@@ -38,8 +39,17 @@ _LONGEST_RESULT = 1_048_576
 _SHORT_PAYLOAD = 64
 
 
-async def attempt(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Context) -> Outcome:
-    """Every way a handler can end, as one value. Cancellation alone flies on: whoever cancelled knows why."""
+async def attempt(
+    spec: HandlerSpec[msgspec.Struct],
+    claim: Claim,
+    context: Context,
+    log_fields: Callable[[], dict[str, object]] = dict,
+) -> Outcome:
+    """Every way a handler can end, as one value. Cancellation alone flies on: whoever cancelled knows why.
+
+    `log_fields` are asked for by the log lines of the handler.
+    """
+    log.of_job(log_fields)
     try:
         payload = decode(_payload_of(claim, spec.payload), spec.payload)
         result = await spec.handle(payload, context)

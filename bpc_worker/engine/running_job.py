@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from bpc_worker.engine.attempt import attempt
-from bpc_worker.engine.claiming.ahead import Claimed
+from bpc_worker.engine.claiming.slots import Claimed
 from bpc_worker.engine.clock import Clock
 from bpc_worker.engine.context import Equipment, HandlerContext
 from bpc_worker.engine.handler_thread import HandlerThread, LazyEvent
@@ -34,7 +34,7 @@ from bpc_worker.jobs.model import (
     Status,
 )
 from bpc_worker.observability import log
-from bpc_worker.observability.tracing import NO_TRACER, JobSpan, Tracer
+from bpc_worker.observability.tracing import NO_SPAN, JobSpan, Tracer
 
 _log = log.get("job")
 
@@ -65,7 +65,7 @@ class JobParts:
     clock: Clock
     default_timeout: float
     on_stuck: Callable[[], None]  # a handler ignores its cancellation: the process has to end
-    tracer: Tracer = NO_TRACER
+    tracer: Tracer | None = None
     stopping: set[asyncio.Task[None]] = field(default_factory=set)
 
 
@@ -88,7 +88,7 @@ class RunningJob:
         claim = claimed.claim
         waited = (claim.started_at - claim.scheduled_at).total_seconds()
         parts.metrics.acquired(claim.queue, claim.type, waited=waited)
-        self._span = parts.tracer.job(claim)
+        self._span = NO_SPAN if parts.tracer is None else parts.tracer.job(claim)
         if self._span.traceparent is not None:  # what follows from the job, follows from this attempt
             claim = replace(claim, traceparent=self._span.traceparent)
         self._parts = parts
@@ -97,7 +97,7 @@ class RunningJob:
         self._timeout = spec.timeout_seconds or parts.default_timeout
         self._lease = parts.keeper.hold(claim, sent_at=claimed.sent_at, on_stop=self._cancel_handler)
         self._context = HandlerContext(self._lease, parts.equipment, spec.child_tasks, self._span)
-        work = _attempt(spec, claim, self._context, self._span)
+        work = attempt(spec, claim, self._context, partial(_log_fields, claim, self._span))
         self._handler = parts.handlers.prepare(work, self._handler_ended)
         self.claim = claim
         self.done = LazyEvent()
@@ -232,13 +232,6 @@ def _log_fields(claim: Claim, span: JobSpan) -> dict[str, object]:
         "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue, "attempt": claim.attempts,
         "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id, **span.log_fields,
     }  # fmt: skip
-
-
-async def _attempt(
-    spec: HandlerSpec[msgspec.Struct], claim: Claim, context: HandlerContext, span: JobSpan
-) -> Outcome:
-    log.of_job(partial(_log_fields, claim, span))
-    return await attempt(spec, claim, context)
 
 
 def _because(reason: StopReason | None, timeout: float, *, cancelled: bool) -> Settleable | Lost:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
-from bpc_worker.engine.claiming.ahead import Claimed
 from bpc_worker.engine.claiming.intake import Intake
+from bpc_worker.engine.claiming.slots import Claimed
 from bpc_worker.engine.lease import StopReason
 from bpc_worker.engine.running_job import JobParts, RunningJob
 from bpc_worker.engine.wake import Wake

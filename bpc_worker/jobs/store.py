@@ -216,7 +216,7 @@ class JobStore(Protocol):
         `ends` of jobs that succeeded are written in the same breath; after an error nobody knows of which.
         """
 
-    async def undo_unheard_claims(self) -> None:
+    async def release_unconfirmed_claims(self) -> None:
         """Give back what a claim took whose answer never came; nothing to do as a rule."""
 
     async def suspect_waiting(self) -> bool:

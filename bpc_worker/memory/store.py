@@ -129,7 +129,7 @@ class MemoryJobStore:
         soonest = min((row.scheduled_at for row in waiting), default=None)
         return None if soonest is None else (soonest - now).total_seconds()
 
-    async def undo_unheard_claims(self) -> None:
+    async def release_unconfirmed_claims(self) -> None:
         """Every claim is heard here."""
 
     async def suspect_waiting(self) -> bool:

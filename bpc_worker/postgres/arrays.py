@@ -1,9 +1,14 @@
 """Array literals. psycopg makes arrays too, but item by item in Python, with a search for quotes in each."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+
+def arrays(columns: Mapping[str, Sequence[object]]) -> dict[str, object]:
+    """Each column as an array, under its name."""
+    return {name: array(items) for name, items in columns.items()}
 
 
 def array(items: Iterable[object]) -> str:

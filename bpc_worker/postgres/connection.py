@@ -292,7 +292,7 @@ async def _fetch_tuples(
     cursor = connection.tuples
     if cursor is None:  # to make one costs as much as to use it
         cursor = connection.tuples = psycopg.AsyncRawCursor(connection, row_factory=tuple_row)
-    await cursor.execute(statement.text, statement.values(params))
+    await cursor.execute(statement.text, [params[name] for name in statement.names])
     return await cursor.fetchall()
 
 

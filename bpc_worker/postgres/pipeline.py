@@ -69,7 +69,7 @@ async def together(
 
 
 def _dump(adapting: abc.Transformer, ask: Ask) -> _Values:
-    values = ask.statement.values(ask.params)
+    values = [ask.params[name] for name in ask.statement.names]
     if not values:
         return _Values()
     dumped = adapting.dump_sequence(values, [PyFormat.AUTO] * len(values))

@@ -1,7 +1,6 @@
 """Load sql/…: from inside the wheel, or from the checkout beside the package."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -45,9 +44,6 @@ class Prepared:
 
     text: bytes
     names: tuple[str, ...]
-
-    def values(self, params: Mapping[str, object]) -> list[object]:
-        return [params[name] for name in self.names]
 
 
 @cache

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from bpc_worker.engine.claiming.ahead import Claimed, ClaimsAhead
 from bpc_worker.engine.claiming.rate_limits import RateLimits
-from bpc_worker.engine.claiming.slots import Slots
+from bpc_worker.engine.claiming.slots import Claimed, ClaimsAhead, Slots
 from bpc_worker.engine.clock import Clock
 from bpc_worker.engine.handler_thread import HandlerThread, LazyEvent
 from bpc_worker.engine.health import Health
@@ -158,7 +157,7 @@ class Intake:
         """None when nothing could be asked for."""
         parts = self._parts
         try:
-            await parts.store.undo_unheard_claims()
+            await parts.store.release_unconfirmed_claims()
             await self._mind_suspects()
             limit = self._expected_room(ahead)
             if limit <= 0 or not parts.health.may_claim:

@@ -14,7 +14,7 @@ from bpc_worker.jobs.model import Claim
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.store import Caps, Ends, Look
 from bpc_worker.postgres.connection import Link
-from bpc_worker.postgres.queue.job_rows import told
+from bpc_worker.postgres.queue.job_rows import NO_ENDS, told
 from bpc_worker.postgres.queue.probes import Probes
 from bpc_worker.postgres.sql_files import prepared, query
 
@@ -22,7 +22,7 @@ _DOUBT_PAUSE = 1.0
 
 
 @dataclass(slots=True)
-class _Doubt:
+class _UnconfirmedClaim:
     """About a claim without an answer: a session that stood still may carry it out after we gave it up.
 
     Asked about at once, then for one lease after the server's first answer.
@@ -50,7 +50,7 @@ class Claims:
         self._link = link
         self._settings = settings
         self._probes = Probes(settings.queues, settings.types)
-        self._unanswered: dict[UUID, _Doubt] = {}
+        self._unconfirmed: dict[UUID, _UnconfirmedClaim] = {}
 
     async def take(
         self, *, limit: int, idle: bool, fresh: bool, caps: Caps, ends: Ends, now: datetime | None
@@ -59,16 +59,12 @@ class Claims:
         if ends and not self._link.dsn.prepared_statements:
             look = await self.take(limit=limit, idle=idle, fresh=fresh, caps=caps, ends=(), now=now)
             return replace(look, ended=False)
-        if fresh:
-            self._probes.forget()
-        turn = self._probes.next_turn()
-        params = self._probes.params(turn, caps, limit=limit) | self._terms
-        rows = await self._answered(params | {"idle": idle, "now": now, "nonce": nonce(), "ends": told(ends)})
+        turn, params = self._probes.plan(caps, limit=limit, fresh=fresh)
+        given = {"idle": idle, "now": now, "nonce": nonce(), "ends": told(ends) if ends else NO_ENDS}
+        rows = await self._answered(params | self._terms | given)
         known = _Known(*rows[0][:_KNOWN])
         claims = [Claim(*row[_KNOWN:]) for row in rows if row[_KNOWN] is not None]
-        if known.seen and known.ring_at is not None:  # else nobody had a job, and nobody was passed over
-            self._probes.ring_at = known.ring_at
-        self._probes.learn(turn, known.live, claims)
+        self._probes.record_result(turn, known.live, claims, known.ring_at if known.seen else None)
         return Look(
             claims=claims,
             more=known.seen > len(claims),
@@ -83,20 +79,20 @@ class Claims:
     async def _answered(self, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
         call = params["nonce"]
         assert isinstance(call, UUID)  # noqa: S101 - ours
-        self._unanswered[call] = _Doubt()  # a cancelled call is an unanswered one too
+        self._unconfirmed[call] = _UnconfirmedClaim()  # a cancelled call is an unanswered one too
         try:
             rows = await self._link.tuples(
                 prepared("jobs/claim"), params, timeout=self._settings.call_timeout
             )
         except JobError as error:
             if not isinstance(error, Unavailable):
-                del self._unanswered[call]  # the server refused it: nothing was claimed
+                del self._unconfirmed[call]  # the server refused it: nothing was claimed
             raise
-        del self._unanswered[call]
+        del self._unconfirmed[call]
         return rows
 
-    async def undo_unheard(self) -> None:
-        for call, doubt in tuple(self._unanswered.items()):
+    async def release_unconfirmed(self) -> None:
+        for call, doubt in tuple(self._unconfirmed.items()):
             now = time.monotonic()
             if now < doubt.ask_again_at:
                 continue
@@ -105,4 +101,4 @@ class Claims:
             doubt.ask_again_at = now + _DOUBT_PAUSE
             doubt.ends_at = min(doubt.ends_at, now + self._settings.lease_seconds)
             if now >= doubt.ends_at:
-                del self._unanswered[call]
+                del self._unconfirmed[call]

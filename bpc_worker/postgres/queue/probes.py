@@ -1,13 +1,13 @@
 """What to ask of the queue: which places to look at, from which row on, and whose turn it is. No IO."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
 
 from bpc_worker.jobs.model import Claim, Priority
 from bpc_worker.jobs.store import Caps
-from bpc_worker.postgres.arrays import array
+from bpc_worker.postgres.arrays import arrays
 
 Turn = Literal["ring", "oldest"]
 
@@ -37,6 +37,13 @@ class Row(NamedTuple):
 _BEGINNING = Row("-infinity", _NOBODY)
 
 
+class ClaimPlan(NamedTuple):
+    """What the next claim asks for."""
+
+    turn: Turn | None
+    params: dict[str, object]
+
+
 class Probes:
     """Remembers, between two polls, where something was due and how far that has been taken.
 
@@ -47,8 +54,8 @@ class Probes:
 
     def __init__(self, queues: Sequence[str], types: Sequence[str]) -> None:
         self._types = tuple(types)
-        self._names = {"queues": array(queues), "types": array(types)}
-        self._before_all = _at({Place(queue, "", -1): _BEGINNING for queue in queues})
+        self._names = arrays({"queues": queues, "types": types})
+        self._before_all = arrays(_at({Place(queue, "", -1): _BEGINNING for queue in queues}))
         self._everywhere = [
             Place(queue, job_type, int(priority))
             for priority in Priority
@@ -57,12 +64,37 @@ class Probes:
         ]
         self._since: dict[Place, Row] = {}
         self._claims = 0
-        self.ring_at = _NOBODY  # the last tenant that was so served
+        self._ring_at = _NOBODY  # the last tenant that was so served
 
-    def forget(self) -> None:
-        self._since.clear()
+    def plan(self, caps: Caps, *, limit: int, fresh: bool) -> ClaimPlan:
+        """The next claim. `fresh`: what was remembered is dropped.
 
-    def next_turn(self) -> Turn | None:
+        With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too.
+        """
+        if fresh:
+            self._since.clear()
+        turn = self._next_turn()
+        places = self._since or self._everywhere
+        window = limit + _WINDOW_MORE
+        surplus = sum(
+            min(window, most) * sum(place.type in types for place in places) for types, most in caps.items()
+        )
+        columns = _pots(caps, self._types) | (_at(self._since) if self._since else {})
+        params = {
+            "limit": limit,
+            "window": window,
+            "reach": window + surplus,
+            "turn": turn,
+            "ring_after": self._ring_at,
+            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(places))),
+            "scan": not self._since,
+            **({} if self._since else self._before_all),
+            **self._names,
+            **arrays(columns),
+        }
+        return ClaimPlan(turn, params)
+
+    def _next_turn(self) -> Turn | None:
         """By the count n of our claims: every fourth goes round the tenants, every eighth to the oldest."""
         self._claims += 1
         if self._claims % _RING_EVERY == 0:
@@ -71,57 +103,46 @@ class Probes:
             return None  # the oldest comes first there in any case
         return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
 
-    def params(self, turn: Turn | None, caps: Caps, *, limit: int) -> dict[str, object]:
-        """With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too."""
-        places = self._since or self._everywhere
-        window = limit + _WINDOW_MORE
-        surplus = sum(
-            min(window, most) * sum(place.type in types for place in places) for types, most in caps.items()
-        )
-        return {
-            "limit": limit,
-            "window": window,
-            "reach": window + surplus,
-            "turn": turn,
-            "ring_after": self.ring_at,
-            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(places))),
-            "scan": not self._since,
-            **(_at(self._since) if self._since else self._before_all),
-            **self._names,
-            **_pots(caps, self._types),
-        }
-
     def since(self, place: Place) -> Row:
         return self._since.get(place, _BEGINNING)
 
-    def learn(
-        self, turn: Turn | None, live: Iterable[Sequence[object]] | None, claims: Iterable[Claim]
+    def record_result(
+        self,
+        turn: Turn | None,
+        live: Iterable[Sequence[object]] | None,
+        claims: Sequence[Claim],
+        ring_at: UUID | None,
     ) -> None:
-        """After a claim: the places where something is due, if it looked for them, and what it took there."""
+        """After a claim: the places where something is due, if it looked for them, and what it took there.
+
+        `ring_at`: the tenant that the ring came to; None where nobody had a job, and nobody was passed over.
+        """
+        if ring_at is not None:
+            self._ring_at = ring_at
         if live is not None:
             self._since = {Place(*found[:3]): Row(*found[3:]) for found in live}  # type: ignore[arg-type]
         if turn != "ring":  # the ring's job may stand behind others at its place
-            self._since |= _heads(claim for claim in claims if not claim.suspect)
+            self._since |= _heads([claim for claim in claims if not claim.suspect])
 
 
-def _pots(caps: Caps, types: Sequence[str]) -> dict[str, object]:
+def _pots(caps: Caps, types: Sequence[str]) -> dict[str, Sequence[object]]:
     """For each type the number, from 1, of the cap that counts it."""
     numbers = {name: number for number, names in enumerate(caps, start=1) for name in names}
     full = {name for names, most in caps.items() for name in names if most <= 0}
     return {
-        "open_types": array(name for name in types if name not in full),
-        "pot": array(numbers.get(name) for name in types),
-        "pots": array(caps.values()),
+        "open_types": [name for name in types if name not in full],
+        "pot": [numbers.get(name) for name in types],
+        "pots": list(caps.values()),
     }
 
 
-def _at(places: dict[Place, Row]) -> dict[str, object]:
+def _at(places: Mapping[Place, Row]) -> dict[str, Sequence[object]]:
     return {
-        "at_queues": array(place.queue for place in places),
-        "at_types": array(place.type for place in places),
-        "at_priorities": array(place.priority for place in places),
-        "since": array(row.scheduled_at for row in places.values()),
-        "since_ids": array(row.job_id for row in places.values()),
+        "at_queues": [place.queue for place in places],
+        "at_types": [place.type for place in places],
+        "at_priorities": [place.priority for place in places],
+        "since": [row.scheduled_at for row in places.values()],
+        "since_ids": [row.job_id for row in places.values()],
     }
 
 

@@ -103,8 +103,8 @@ class PostgresJobs:
             limit=limit, idle=idle, fresh=fresh, caps=caps or {}, ends=ends, now=self.now
         )
 
-    async def undo_unheard_claims(self) -> None:
-        await self.claims.undo_unheard()
+    async def release_unconfirmed_claims(self) -> None:
+        await self.claims.release_unconfirmed()
 
     async def suspect_waiting(self) -> bool:
         params = {

@@ -1,7 +1,6 @@
 """When a claim goes out before there is room, and what becomes of jobs that came too early."""
 
-from bpc_worker.engine.claiming.ahead import Claimed, ClaimsAhead
-from bpc_worker.engine.claiming.slots import Slots
+from bpc_worker.engine.claiming.slots import Claimed, ClaimsAhead, Slots
 from bpc_worker.testing.builders import a_claim
 
 
