@@ -78,7 +78,7 @@ types: $(READY) ## mypy, strict
 imports: $(READY) ## who may import whom
 	$(BIN)/lint-imports
 
-catalogue: $(READY) ## what the migrations make, for `bpc-worker doctor`; after every new migration
+catalogue: $(READY) ## what the migrations make, for `bpc-worker doctor`; after every change of them or of functions
 	$(BIN)/python -m tests.support.catalogue
 
 vectors: $(READY) ## the golden vectors are what a second implementation makes

@@ -86,7 +86,7 @@ async def _pages(tx: Tx, step: str, params: dict[str, object], after: UUID | Non
 
 
 async def _page(tx: Tx, step: str, params: dict[str, object], after: UUID | None) -> Swept:
-    return one(await tx.query(f"retention/{step}", params | {"after": after}), Swept, "page")
+    return one(await tx.query("retention/sweep", params | {"step": step, "after": after}), Swept, "page")
 
 
 async def _tell(tx: Tx, ctx: Context, removed: dict[str, int], cut_offs: dict[str, str]) -> None:

@@ -26,7 +26,7 @@ from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres.migrate import known, schema_problem
 from bpc_worker.postgres.queue.roster import Roster
 from bpc_worker.postgres.queue.store import PostgresJobs
-from bpc_worker.postgres.schema import applied_migrations
+from bpc_worker.postgres.schema import read_ledger
 from bpc_worker.registry import Registry
 from bpc_worker.wiring import dsn, queue_settings, tracer
 
@@ -142,7 +142,7 @@ async def _with_probes(settings: Settings, plan: Plan, probes: ProbeServer, engi
 
 
 async def _schema_problem(settings: Settings, url: str) -> str | None:
-    return schema_problem(await applied_migrations(dsn(settings, url)), known())
+    return schema_problem(await read_ledger(dsn(settings, url)), known())
 
 
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:

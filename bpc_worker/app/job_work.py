@@ -34,11 +34,7 @@ class JobWork:
 
 
 def job_work(
-    base: Base,
-    handlers: HandlerThread,
-    equipment: Equipment,
-    tracer: Tracer | None,
-    notify_other_workers: Notify,
+    base: Base, handlers: HandlerThread, equipment: Equipment, tracer: Tracer | None, notify: Notify
 ) -> JobWork:
     stuck = asyncio.Event()  # a handler ignores its cancellation: the process has to end
     poll_seconds = base.settings.jobs.poll_interval_ms / 1000
@@ -49,7 +45,7 @@ def job_work(
     intake = Intake(
         IntakeParts(
             store=base.store, settler=settler, slots=slots, rate_limits=limits, wake=base.wake,
-            health=base.health, metrics=base.metrics, clock=seconds_since_boot, handlers=handlers,
+            health=base.health, metrics=base.metrics, clock=seconds_since_boot,
         ),
         poll_seconds=poll_seconds,
         suspect_check_seconds=base.settings.jobs.lease_seconds / 4,
@@ -62,7 +58,7 @@ def job_work(
     )  # fmt: skip
     jobs = RunningJobs(
         parts, intake, base.registry, base.wake, base.metrics,
-        notify_other_workers=notify_other_workers, stuck=stuck,
+        notify_other_workers=notify, stuck=stuck,
     )  # fmt: skip
     runner = Runner(intake, jobs, settler, base.wake, base.metrics, poll_seconds=poll_seconds, dice=ids.dice)
     close = (lambda: None) if limits is None else limits.close

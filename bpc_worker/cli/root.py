@@ -116,7 +116,11 @@ def migrate(config_path: str | None) -> None:
     settings = settings_from(config_path)
     with database_url(settings) as url:
         applied = migrate_now(settings.database.migrate_url or url)
-    click.echo(f"{len(applied)} migrations applied" if applied else "the schema is up to date")
+    migrations = [name for name in applied if not name.startswith("functions/")]
+    if migrations:
+        click.echo(f"{len(migrations)} migrations applied")
+    else:
+        click.echo(f"{len(applied)} files of functions applied" if applied else "the schema is up to date")
 
 
 @main.command()
@@ -241,6 +245,8 @@ def demo(*, chaos: bool, clean: bool, out: Path, config_path: str | None) -> Non
             click.echo(f"the demo's database and {removed} files in {out}/ were removed", err=True)
             raise SystemExit(0)
         click.echo(embedded.notice, err=True)
+        if show.begin_anew(embedded):
+            click.echo("the demo's database was of an earlier baseline: it is made anew", err=True)
         migrate_now(embedded.url, tell=False)
         raise SystemExit(show.play(settings, installed_handlers(), embedded.url, out, chaos=chaos))
     finally:

@@ -30,6 +30,8 @@ from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folde
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
 from bpc_worker.pipeline.session import Owner, open_owner
+from bpc_worker.postgres.embedded.database import Embedded
+from bpc_worker.postgres.migrate import is_of_an_earlier_baseline
 from bpc_worker.registry import Registry
 
 DATABASE = "bpc_demo"
@@ -56,6 +58,14 @@ class Stage:
     url: str
     out: Path
     console: Console
+
+
+def begin_anew(embedded: Embedded) -> bool:
+    """Whether the demo's own database was of an earlier baseline of the schema; then it is empty now."""
+    earlier = is_of_an_earlier_baseline(embedded.url)
+    if earlier:
+        embedded.make_anew(DATABASE)
+    return earlier
 
 
 def play(settings: Settings, registry: Registry, url: str, out: Path, *, chaos: bool = False) -> int:

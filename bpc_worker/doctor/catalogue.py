@@ -1,10 +1,12 @@
 """What the migrations make, object by object, and how a database differs from it.
 
 The expected objects are shipped in sql/catalogue.jsonl, written from a freshly migrated database and checked
-by a test; each comes with the statement that makes it.
+by a test; each comes with the statement that makes it. The first line says how objects of each kind are
+usually described, with places for what differs; every other line is an object, and what is unusual about it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -27,6 +29,11 @@ _HARMLESS_EXTRAS = {
     "function owner",
 }
 _HARMLESS_EXTRAS |= {"row security", "trigger that fires"}
+
+DESCRIBED = ("part_of", "state", "make", "change")
+Description = dict[str, str | None]  # of an object: any of these
+Line = tuple[str, str, Description]  # kind, name, and what is unusual
+_PLACE = re.compile(r"\{(name|table|own|part_of|state)\}")
 
 
 class Thing(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -64,8 +71,28 @@ def _in_order(row: DictRow) -> tuple[int, str, str]:
 
 
 def expected() -> list[Thing]:
-    lines = (sql_root() / "catalogue.jsonl").read_bytes().splitlines()
-    return [msgspec.json.decode(line, type=Thing) for line in lines]
+    usual, *lines = (sql_root() / "catalogue.jsonl").read_bytes().splitlines()
+    kinds = msgspec.json.decode(usual, type=dict[str, Description])
+    return [described(kinds, *msgspec.json.decode(line, type=Line)) for line in lines]
+
+
+def described(kinds: Mapping[str, Description], kind: str, name: str, unusual: Description) -> Thing:
+    """The object of a line; what has been filled in may stand in what follows."""
+    table, _, own = name.partition(".")
+    filled = {"name": name, "table": table, "own": own}
+    texts = kinds[kind] | unusual
+    for field in DESCRIBED:
+        text = texts.get(field)
+        if text is not None:
+            filled[field] = _PLACE.sub(lambda place: filled[place[1]], text)
+    return Thing(
+        kind=kind,
+        name=name,
+        part_of=filled["part_of"],
+        state=filled["state"],
+        make=filled.get("make"),
+        change=filled.get("change"),
+    )
 
 
 def differences(wanted: Sequence[Thing], found: Sequence[Thing]) -> Iterator[Difference]:

@@ -4,10 +4,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import psycopg
+from psycopg.rows import DictRow
 
 from bpc_worker.doctor.catalogue import Difference, differences, expected, things
 from bpc_worker.doctor.findings import Case, Finding, literal
-from bpc_worker.postgres.migrate import Applied, Migration, known
+from bpc_worker.postgres.migrate import (
+    Applied,
+    Ledger,
+    Migration,
+    earlier_baseline,
+    known,
+    known_functions,
+)
 from bpc_worker.postgres.sql_files import query
 
 _ROOTS = {"table", "function"}
@@ -31,8 +39,7 @@ _OTHERS = "rows that must not exist can exist, or rows that must exist cannot"
 
 def check(case: Case) -> Iterator[Finding]:
     try:
-        with case.connection.transaction():
-            rows = case.connection.execute(query("schema/applied")).fetchall()
+        applied = [Applied(**row) for row in _ledger(case, "applied")]
     except psycopg.errors.UndefinedTable:
         yield Finding(
             check="schema.none",
@@ -44,17 +51,40 @@ def check(case: Case) -> Iterator[Finding]:
         return
     except psycopg.errors.InsufficientPrivilege:
         return  # the role is too weak, which is told elsewhere
-    applied = [Applied(**row) for row in rows]
-    missing = list(_missing(applied, known()))
+    if earlier_baseline(applied) is not None:
+        yield _earlier(applied)
+        return
+    missing = list(_missing(Ledger(applied, _functions(case)), known()))
     newer = list(_newer(applied, known()))
     yield from [*missing, *newer, *_changed(applied, known())]
     if not missing and not newer:  # else the objects differ for a reason that has been told
         yield from drift(case)
 
 
-def _missing(applied: Sequence[Applied], ours: Sequence[Migration]) -> Iterator[Finding]:
-    have = {row.version for row in applied}
-    missing = [migration.version for migration in ours if migration.version not in have]
+def _ledger(case: Case, name: str) -> list[DictRow]:
+    with case.connection.transaction():
+        return case.connection.execute(query(f"schema/{name}")).fetchall()
+
+
+def _functions(case: Case) -> frozenset[tuple[str, str]]:
+    try:
+        return frozenset((row["name"], row["checksum"]) for row in _ledger(case, "functions"))
+    except psycopg.errors.UndefinedTable:  # told below, as a table that is missing
+        return frozenset((each.version, each.checksum) for each in known_functions())
+
+
+def _earlier(applied: Sequence[Applied]) -> Finding:
+    return Finding(
+        check="schema.baseline",
+        what=f"the schema is of an earlier baseline: {earlier_baseline(applied)}",
+        why="it was never released, and no migration leads from it to this one: keep what you need of it with"
+        " pg_dump, make a new database, name it in BPC_DATABASE_URL and run `bpc-worker migrate`",
+        fix="CREATE DATABASE bpc_anew;",
+    )
+
+
+def _missing(ledger: Ledger, ours: Sequence[Migration]) -> Iterator[Finding]:
+    missing = ledger.lacks(ours)
     if missing:
         yield Finding(
             check="schema.old",

@@ -40,20 +40,16 @@ class Lease:
         self.progress: str | None = None
         self._on_stop = on_stop
         self._clock = clock
-        self._stopped: StopReason | None = None
+        self.stopped: StopReason | None = None
         self._settling = False
         self._lock = threading.Lock()
-
-    @property
-    def stopped(self) -> StopReason | None:
-        return self._stopped
 
     def stop(self, reason: StopReason) -> bool:
         """Ask the handler to stop; refused once a settle is on its way: that one decides."""
         with self._lock:
-            if self._settling or self._stopped is not None:
+            if self._settling or self.stopped is not None:
                 return False
-            self._stopped = reason
+            self.stopped = reason
         if self._on_stop is not None:
             self._on_stop()
         return True
@@ -65,7 +61,7 @@ class Lease:
     def begin_settle(self) -> bool:
         """From here on nobody stops the handler; False when somebody already has."""
         with self._lock:
-            self._settling = self._stopped is None
+            self._settling = self.stopped is None
             return self._settling
 
     def end_settle(self) -> None:
@@ -74,14 +70,14 @@ class Lease:
             self._settling = False
 
     def check(self) -> None:
-        if self._stopped is not None:
-            raise LeaseLost(f"stopped: {self._stopped}")
+        if self.stopped is not None:
+            raise LeaseLost(f"stopped: {self.stopped}")
         if self._clock() >= self.proven_until:
             raise LeaseLost("the lease may have ended")
 
     @property
     def provable(self) -> bool:
-        return self._stopped is None and self._clock() < self.proven_until
+        return self.stopped is None and self._clock() < self.proven_until
 
     def heartbeat(self) -> Heartbeat:
         return Heartbeat(self.claim.job_id, self.claim.lease_token, self.stage, self.progress)

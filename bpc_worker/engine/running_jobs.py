@@ -84,7 +84,9 @@ class RunningJobs:
         for job in tuple(self._jobs):
             if not job.in_time and not job.has_ended:
                 job.stop(StopReason.TIMEOUT)  # refused while a settle is on its way: next time
-        if self._parts.handlers.blocked:
+        blocked = self._parts.handlers.blocked
+        self._intake.note_handlers(blocked=blocked)
+        if blocked:
             self._give_back_unstarted()
 
     def _give_back_unstarted(self) -> None:

@@ -1,24 +1,30 @@
-"""Which migrations the database has."""
+"""What the database says of its schema."""
+
+from psycopg.rows import DictRow
 
 from bpc_worker.jobs.errors import SchemaMismatch
 from bpc_worker.postgres.connection import Dsn, Link
-from bpc_worker.postgres.migrate import Applied
+from bpc_worker.postgres.migrate import Applied, Ledger
 from bpc_worker.postgres.sql_files import query
 
 _UNDEFINED_TABLE = "42P01"
 
 
-async def applied_migrations(dsn: Dsn) -> list[Applied]:
-    """In order; none at all when the database was never migrated."""
+async def read_ledger(dsn: Dsn) -> Ledger:
+    """What was applied; nothing at all when the database was never migrated."""
     link = Link(dsn)
     try:
-        rows = await link.run(query("schema/applied"), timeout=dsn.connect_timeout)
-    except SchemaMismatch as error:
-        if error.sqlstate == _UNDEFINED_TABLE:  # not even the ledger is there
-            return []
-        raise
+        migrations = [Applied(**row) for row in await _rows(link, "applied")]
+        functions = [(row["name"], row["checksum"]) for row in await _rows(link, "functions")]
     finally:
         link.drop()
-    return [
-        Applied(str(row["version"]), str(row["checksum"]), bool(row["former_release_works"])) for row in rows
-    ]
+    return Ledger(migrations, frozenset(functions))
+
+
+async def _rows(link: Link, name: str) -> list[DictRow]:
+    try:
+        return await link.run(query(f"schema/{name}"), timeout=link.dsn.connect_timeout)
+    except SchemaMismatch as error:
+        if error.sqlstate == _UNDEFINED_TABLE:  # the ledger is not there
+            return []
+        raise

@@ -56,11 +56,10 @@ def prepared(name: str) -> Prepared:
     return Prepared(text.replace("%%", "%").encode(), tuple(names))
 
 
-def migrations() -> list[tuple[str, str]]:
-    """(file name, text) of every migration, in order."""
-    folder = sql_root() / "migrations"
+def scripts(folder: str) -> list[tuple[str, str]]:
+    """(name, text) of every file of sql/<folder>, in order."""
     return sorted(
-        (entry.name, entry.read_text(encoding="utf-8"))
-        for entry in folder.iterdir()
+        (entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
+        for entry in (sql_root() / folder).iterdir()
         if entry.name.endswith(".sql")
     )

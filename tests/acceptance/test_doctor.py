@@ -54,7 +54,7 @@ IN_THE_DATABASE = [
     ("GRANT pg_write_all_data TO {login}", "role.writes_everything"),
     ("ALTER TABLE job_pauses OWNER TO {login}", "role.owns_tables"),
     ("REVOKE bpc_worker FROM {login}", "role.too_weak"),
-    ("UPDATE schema_migrations SET checksum = 'x' WHERE version = '0002_jobs'", "schema.checksum"),
+    ("UPDATE schema_migrations SET checksum = 'x' WHERE version = '0102_queue'", "schema.checksum"),
     ("DROP INDEX jobs_probe", "schema.missing_index"),
     ("DROP INDEX jobs_idempotency", "schema.missing_unique_index"),
     ("DROP INDEX jobs_probe; CREATE INDEX jobs_probe ON jobs (queue)", "schema.changed_index"),
@@ -256,6 +256,23 @@ def test_a_schema_that_is_older_than_the_release(
         finding = old.examined().one("schema.old")
         assert all_of_them[-1].version in finding["what"]
         assert old.examined_after(finding["fix"]).findings == []
+
+
+def test_a_schema_of_an_earlier_baseline(ill: Patient) -> None:
+    ill.run("INSERT INTO schema_migrations VALUES ('0001_roles', 'x', true)")
+
+    found = ill.examined()
+    assert (found.names(), found.code) == ({"schema.baseline"}, 1)
+    assert "bpc-worker migrate" in found.one("schema.baseline")["why"]
+
+
+def test_a_file_of_functions_that_the_database_never_had(ill: Patient) -> None:
+    ill.run("UPDATE schema_functions SET checksum = 'x' WHERE name = 'sweep'")
+    ill.settings["BPC_MIGRATE_DATABASE_URL"] = ill.superuser_url
+
+    finding = ill.examined().one("schema.old")
+    assert "functions/sweep" in finding["what"]
+    assert ill.examined_after(finding["fix"]).findings == []
 
 
 @pytest.mark.parametrize(("works", "level", "code"), [("true", "note", 0), ("false", "wrong", 1)])

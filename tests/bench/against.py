@@ -5,6 +5,8 @@ One PostgreSQL; each tree has its own environment, its own databases, and logs i
 
 import argparse
 import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -96,6 +98,11 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # servers and workers end with us
+    print(
+        f"load before the start: {os.getloadavg()[0]:.2f}; floors hold where nobody else works",
+        file=sys.stderr,
+    )
     ours, theirs = Tree("ours", ROOT), Tree("theirs", given.checkout.resolve())
     theirs.prepare()
     with ExitStack() as opened:

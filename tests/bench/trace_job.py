@@ -1,8 +1,10 @@
 """Which files does a plain job cross, from the call of the claim to the answer of the settle?
 
-`python -m tests.bench.trace_job [--tree DIR] [--brief]`
+`python -m tests.bench.trace_job [--tree DIR] [--jobs N] [--brief]`
 
-The second job of a warm, idle worker that hears NOTIFY; a job that does nothing. Counted are all files below
+The second and later jobs of a warm, idle worker that hears NOTIFY; jobs that do nothing, one at a time. Where
+claims take turns between several statements, some journeys are longer than others: there is a line for each,
+and the plainest is shown. Counted are all files below
 bpc_worker/ (neither handlers nor libraries), from the call of the job store's `claim` that brought the job to
 the answer of the call that wrote its end: `settle`, `settle_group`, or a `claim` that carried it.
 
@@ -27,6 +29,11 @@ from tests.support.database import Database
 from tests.support.worker import until
 
 ROOT: Final = Path(__file__).parents[2]
+# Connected, and silent for a while: between two polls.
+_IDLE: Final = (
+    "SELECT coalesce(bool_and(state = 'idle' AND state_change < clock_timestamp() - interval '0.3 s'), false)"
+    " AS idle FROM pg_stat_activity WHERE usename = 'bpc_worker_login'"
+)
 PROGRAM: Final = Path(__file__).with_name("traced_worker.py")
 
 
@@ -57,6 +64,7 @@ def traced(tree: Tree, jobs: int) -> list[Trace]:
 
 
 def _one(db: Database, answers: Iterator[str]) -> Trace:
+    until(lambda: db.one(_IDLE)["idle"], within=30, what="an idle worker")
     job_id = db.enqueue("TEST_NOOP")
     trace = Trace.of(json.loads(next(answers)))
     until(lambda: db.job(job_id)["status"] == "SUCCEEDED", within=10, what="the end of the job")
@@ -86,19 +94,28 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tree", type=Path, default=ROOT, help="another checkout of the project")
+    parser.add_argument("--jobs", type=int, default=10, help="how many, the first included")
     parser.add_argument(
         "--brief", action="store_true", help="the counts alone, without every hop in its order"
     )
     given = parser.parse_args()
     tree = Tree("traced", given.tree.resolve())
     tree.prepare()
-    [_, second] = traced(tree, 2)
-    print(f"{len(second.entered)} files, {len(second.hops)} hops")
-    for file, times in second.entered.most_common():
+    found = dict(enumerate(traced(tree, given.jobs), start=1))
+    del found[1]  # the first is not warm
+    for number, trace in found.items():
+        runner = sum(times for file, times in trace.entered.items() if Path(file).name == "runner.py")
+        print(f"job {number}: {len(trace.entered)} files, {len(trace.hops)} hops, runner.py {runner} times")
+    show(min(found.values(), key=lambda trace: len(trace.hops)), brief=given.brief)
+
+
+def show(trace: Trace, *, brief: bool) -> None:
+    print(f"\nthe plainest: {len(trace.entered)} files, {len(trace.hops)} hops")
+    for file, times in trace.entered.most_common():
         print(f"{times:6}  {file}")
-    if not given.brief:
+    if not brief:
         print()
-        for thread, file, function in second.hops:
+        for thread, file, function in trace.hops:
             print(f"{thread:20}  {file:40}  {function}")
 
 

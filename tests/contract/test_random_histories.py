@@ -17,7 +17,7 @@ from bpc_worker.memory.store import MemoryJobStore
 from bpc_worker.postgres.connection import Dsn
 from bpc_worker.postgres.embedded.server import Server
 from bpc_worker.postgres.queue import claims
-from bpc_worker.postgres.queue.probes import Probes
+from bpc_worker.postgres.queue.claims import Probes
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON, FakeClock
 from tests.support import database as databases

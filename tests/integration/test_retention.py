@@ -44,8 +44,9 @@ def sweep(
     with attic.db.connect(role) as connection:
         connection.execute("SELECT set_config('bpc.tenant_id', %s, false)", [attic.domain.tenant_id])
         while True:
-            statement = f"SELECT * FROM bpc_sweep_{step}(%s, %s, %s)".encode()
-            [done] = connection.execute(statement, [days or DAYS[step], after, page]).fetchall()
+            [done] = connection.execute(
+                "SELECT * FROM bpc_sweep(%s, %s, %s, %s)", [step, days or DAYS[step], after, page]
+            ).fetchall()
             assert isinstance(done["removed"], dict)
             for what, count in done["removed"].items():
                 removed[what] = removed.get(what, 0) + count
@@ -214,7 +215,7 @@ def test_documents_do_not_go_while_somebody_builds_on_them(attic: Attic, stateme
             connection.execute("SET lock_timeout = '100ms'")
             connection.execute("SELECT set_config('bpc.tenant_id', %s, false)", [attic.domain.tenant_id])
             with pytest.raises(psycopg.errors.LockNotAvailable):
-                connection.execute("SELECT FROM bpc_sweep_documents(30, %s, 1000)", [UUID(int=0)])
+                connection.execute("SELECT FROM bpc_sweep('documents', 30, %s, 1000)", [UUID(int=0)])
         working.rollback()
 
     assert sweep(attic, "documents")["documents"] == 1
@@ -240,7 +241,9 @@ def test_a_page_is_bounded_by_its_facts_and_a_document_goes_as_a_whole(attic: At
         pages = []
         after = UUID(int=0)
         while True:
-            [done] = connection.execute("SELECT * FROM bpc_sweep_documents(30, %s, 1000)", [after]).fetchall()
+            [done] = connection.execute(
+                "SELECT * FROM bpc_sweep('documents', 30, %s, 1000)", [after]
+            ).fetchall()
             pages.append(done["removed"])
             if done["at_the_end"]:
                 break

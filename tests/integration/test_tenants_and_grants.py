@@ -16,7 +16,7 @@ READERS = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader")
 SHARED = {
     "tenants", "jobs", "job_events", "job_pauses", "job_pause_events", "rate_limits", "workers",
     "queue_samples", "queue_totals", "schedule_ticks", "prune_progress",
-    "schema_migrations",
+    "schema_migrations", "schema_functions",
 }  # fmt: skip
 
 

@@ -165,7 +165,7 @@ def migrate_now(url: str, *, tell: bool = True) -> list[str]:
             EXIT_FAILED,
             f"the login may not migrate: {error.diag.message_primary}",
             "migrate as a login with CREATEROLE that owns the database (BPC_MIGRATE_DATABASE_URL),",
-            "or let an administrator create the roles of sql/migrations/0001_roles.sql first",
+            "or let an administrator create the roles of sql/migrations/0101_roles.sql first",
         )
     except psycopg.OperationalError as error:
         said = redact(str(error).splitlines()[0])

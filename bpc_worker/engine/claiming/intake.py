@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.engine.claiming.slots import Claimed, ClaimsAhead, Slots
 from bpc_worker.engine.clock import Clock
-from bpc_worker.engine.handler_thread import HandlerThread, LazyEvent
+from bpc_worker.engine.handler_thread import LazyEvent
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.settler import End, Settler
 from bpc_worker.engine.wake import Wake
@@ -40,7 +40,6 @@ class IntakeParts:
     health: Health
     metrics: ClaimMetrics
     clock: Clock
-    handlers: HandlerThread
 
 
 class ClaimBatch(NamedTuple):
@@ -75,6 +74,7 @@ class Intake:
         self._poll_seconds = poll_seconds
         self._suspect_check_seconds = suspect_check_seconds
         self._stuck = stuck  # the process is about to end: what it gave back is not for itself
+        self._handlers_blocked = False
         self._held = 0  # claimed, and no end of it durable yet
         self._going_back: set[LazyEvent] = set()
         self._suspect: LeaseToken | None = None
@@ -88,6 +88,10 @@ class Intake:
     @property
     def claim_under_way(self) -> bool:
         return self._under_way is not None
+
+    def note_handlers(self, *, blocked: bool) -> None:
+        """While a handler does not give their loop back there is no room."""
+        self._handlers_blocked = blocked
 
     def look_everywhere(self) -> None:
         """The next claim passes nothing over that the last ones found empty."""
@@ -136,13 +140,11 @@ class Intake:
 
     def _expected_room(self, ahead: int) -> int:
         """How many jobs a claim may bring, with so many slots that should be free when it is answered."""
-        if self._stuck.is_set() or self._parts.health.draining or self._parts.handlers.blocked:
+        if self._stuck.is_set() or self._parts.health.draining or self._handlers_blocked:
             return 0
         if self._held and (self._emptying_for_suspect or self._suspect is not None):
             return 0
-        # What waits to be settled takes no slot; but were the database slow, it must not pile up.
-        slots = self._slots
-        return min(slots.free + ahead, 2 * (slots.count + ahead) - (self._held - slots.io_bound))
+        return self._slots.room(self._held, ahead)
 
     @property
     def _poll_is_due(self) -> bool:
@@ -180,23 +182,21 @@ class Intake:
             _log.warning("claim_failed", error_code=error.code, error_message=error.message)
             return None
         parts.health.note_claim()
-        expected_free_slots = self._ahead.expected_free_slots(sent_at)
-        look = self._take(look, room)
+        look, expected_free_slots = self._take(look, room, sent_at)
         if parts.rate_limits is not None:
             await parts.rate_limits.record_claim(look.claims)
         return _Answer(look, written, sent_at, fresh, expected_free_slots)
 
-    def _take(self, look: Look, caps: Caps) -> Look:
-        """Its claims have their slots from now on."""
+    def _take(self, look: Look, caps: Caps, sent_at: float) -> tuple[Look, int]:
+        """Its claims have their slots from now on. How many more should be free at the next answer."""
+        has_room, expected = self._ahead.take([claim.type for claim in look.claims], caps, sent_at)
         for claim in look.claims:
-            self._slots.take(claim.type)
             if claim.suspect:
                 self._suspect = claim.lease_token
         self._held += len(look.claims)
-        has_room = self._slots.record_claim(caps, [claim.type for claim in look.claims])
         if has_room and self._suspect is None:  # beside which nothing is claimed
-            return replace(look, more=True)
-        return look
+            look = replace(look, more=True)
+        return look, expected
 
     async def _claim_with_ends(self, limit: int, *, fresh: bool, caps: Caps) -> tuple[Look, Sequence[End]]:
         """Take jobs, and have written by the same statement how others ended."""
@@ -228,8 +228,7 @@ class Intake:
     def leave_slot(self, claim: Claim) -> list[Claimed]:
         """Its handler is through. Those that came early and begin in its place."""
         was_full = self._room <= 0
-        makes_room = self._slots.leave(claim.type)
-        starting = self._ahead.start_waiting()
+        makes_room, starting = self._ahead.leave(claim.type)
         if (was_full and self._room > 0) or makes_room:
             self._parts.wake.ring("slot")
         return starting

@@ -1,6 +1,4 @@
-"""Slots for jobs, of which those that wait for something else get no more than they can use; and jobs that are
-claimed before there is a slot for them.
-"""
+"""Slots for jobs, of which some get no more than they can use; and jobs that are claimed ahead of them."""
 
 import math
 from collections import deque
@@ -67,6 +65,13 @@ class Slots:
     def free(self) -> int:
         return self.count - self.in_use
 
+    def room(self, held: int, ahead: int = 0) -> int:
+        """For how many more jobs, with so many held and so many slots that should be free by then.
+
+        What waits to be settled takes no slot; but were the database slow, it must not pile up.
+        """
+        return min(self.free + ahead, 2 * (self.count + ahead) - (held - self.io_bound))
+
     @property
     def oversubscribed(self) -> int:
         """How many have been taken that there are not."""
@@ -121,6 +126,11 @@ class Claimed(NamedTuple):
     sent_at: float  # when it was asked for
 
 
+class Taken(NamedTuple):
+    has_room: bool  # again, where a cap kept the claim from more
+    expected_free_slots: int  # when the next claim is answered, judged by this one
+
+
 class ClaimsAhead:
     """While jobs are over sooner than a claim is answered, the next claim need not wait for their slots.
 
@@ -133,11 +143,14 @@ class ClaimsAhead:
         self._waiting: deque[Claimed] = deque()
         self._began_at = -math.inf
 
-    def expected_free_slots(self, sent_at: float) -> int:
-        """How many should be free when the next claim is answered, judged by the one that was sent then.
+    def take(self, types: Sequence[str], caps: Caps, sent_at: float) -> Taken:
+        """Slots for the jobs of these types that a claim brought, with these caps, which was sent then."""
+        expected = self._expected_free_slots(sent_at)
+        for job_type in types:
+            self._slots.take(job_type)
+        return Taken(self._slots.record_claim(caps, types), expected)
 
-        To be asked when that one is answered, and before its jobs have taken slots.
-        """
+    def _expected_free_slots(self, sent_at: float) -> int:
         now = self._clock()
         # Those that began last had the time of one claim, or a little more where it waited for them.
         in_time = now - self._began_at < min(2 * (now - sent_at), _LONGEST_JOB)
@@ -156,12 +169,13 @@ class ClaimsAhead:
         those = {id(each) for each in late}  # to compare them takes its time
         return [each for each in new if id(each) not in those]
 
-    def start_waiting(self) -> list[Claimed]:
-        """Those that need not wait any longer."""
+    def leave(self, job_type: str) -> tuple[bool, list[Claimed]]:
+        """Whether a claim can now bring what the last one could not, and those that need wait no longer."""
+        makes_room = self._slots.leave(job_type)
         starting = []
         while self._waiting and self._slots.oversubscribed < len(self._waiting):
             starting.append(self._waiting.popleft())
-        return starting
+        return makes_room, starting
 
     def expire(self, *, at_once: bool = False) -> list[Claim]:
         """Those that have waited for too long: others may have a slot for them."""

@@ -54,6 +54,11 @@ class Embedded:
                 sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
             )
 
+    def make_anew(self, name: str) -> None:
+        """The same, and an empty one in its place."""
+        self.drop_database(name)
+        _create_database(self._server, name)
+
     def release(self) -> None:
         """Give the share back; the last one to do so stops the server."""
         share, self._share = self._share, None

@@ -2,9 +2,11 @@
 WITH functions AS (
   SELECT p.oid::regprocedure::text AS name, pg_get_functiondef(p.oid) AS definition,
          pg_get_userbyid(p.proowner)::text AS owner, has_function_privilege('public', p.oid, 'EXECUTE') AS open,
-         concat_ws(' | ', pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), l.lanname, p.provolatile,
-                   p.proparallel, CASE WHEN p.prosecdef THEN 'security definer' END,
-                   CASE WHEN p.proisstrict THEN 'strict' END, array_to_string(p.proconfig, ', '), p.prosrc) AS state
+         encode(sha256(convert_to(
+           concat_ws(' | ', pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), l.lanname, p.provolatile,
+                     p.proparallel, CASE WHEN p.prosecdef THEN 'security definer' END,
+                     CASE WHEN p.proisstrict THEN 'strict' END, array_to_string(p.proconfig, ', '),
+                     coalesce(pg_get_function_sqlbody(p.oid), p.prosrc)), 'UTF8')), 'hex') AS state
   FROM pg_proc AS p
   JOIN pg_language AS l ON l.oid = p.prolang
   WHERE p.pronamespace = 'public'::regnamespace AND p.prokind = 'f' AND l.lanname IN ('sql', 'plpgsql')

@@ -34,6 +34,30 @@ def test_a_query_is_one_statement_with_a_comment_on_top(path: Path) -> None:
     assert not re.search(r"SELECT \*(?! FROM claimed)", text)
 
 
+# What is due, and what is suspect: a partial index serves only those who say its condition word by word.
+CONDITIONS = re.findall(
+    r"WHERE (status = 'QUEUED' AND .*?LEASE_EXPIRED.*?);",
+    (ROOT / "migrations" / "0102_queue.sql").read_text(),
+)
+SAY_IT = [
+    path
+    for path in [*QUERIES, *sorted((ROOT / "functions").glob("*.sql"))]
+    if re.search(r"WHERE (\w\.)?status = 'QUEUED'[^;]*LEASE_EXPIRED", path.read_text())
+]
+
+
+@pytest.mark.parametrize("path", SAY_IT, ids=lambda path: path.stem)
+def test_who_looks_for_queued_jobs_says_the_condition_of_an_index(path: Path) -> None:
+    text = re.sub(r"--[^\n]*", "", path.read_text())
+    said = re.findall(r"WHERE ((?:\w\.)?status = 'QUEUED'[^;]*?LEASE_EXPIRED'[^;]*?)(?=WHERE|$)", text)
+
+    assert len(CONDITIONS) == 3
+    assert said
+    for each in said:
+        plain = " ".join(re.sub(r"\b\w\.", "", each).split())
+        assert plain.startswith(tuple(CONDITIONS)), each
+
+
 GIVEN = {
     "type": "TEST_NOOP", "code": "COMMAND_FAILED", "tenant": "acme", "older": "0 seconds", "newer": "1 day",
     "path": "a", "value": "2", "kind": "type", "name": "TEST_NOOP", "reason": "a test", "for": "2 hours",

@@ -157,7 +157,7 @@ class Room:
     def _intake_parts(self, limits: RateLimits | None) -> IntakeParts:
         return IntakeParts(
             store=self.store, settler=self.settler, slots=self.slots, rate_limits=limits, wake=self.wake,
-            health=self.health, metrics=self.metrics, clock=self.now, handlers=self.handlers,
+            health=self.health, metrics=self.metrics, clock=self.now,
         )  # fmt: skip
 
     def _job_parts(self) -> JobParts:

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from bpc_worker.demo import run as demo
 from bpc_worker.postgres.embedded import database as embedded_postgres
 from bpc_worker.postgres.embedded.database import EmbeddedPostgresError
 from bpc_worker.postgres.embedded.server import postmaster_pid
@@ -260,3 +261,23 @@ def test_folder_that_cannot_be_made_is_explained(folder: Path) -> None:
 
     with pytest.raises(EmbeddedPostgresError, match="BPC_DATA_DIR"):
         embedded_postgres.start(str(folder / "file" / "data"))
+
+
+def test_the_demo_makes_its_own_database_anew_and_no_other(data: Path) -> None:
+    """When it is of an earlier baseline of the schema."""
+    ledger = (
+        "CREATE TABLE schema_migrations (version text, checksum text, former_release_works boolean);"
+        " INSERT INTO schema_migrations VALUES ('0001_roles', 'x', true)"
+    )
+    with ExitStack() as running:
+        shares = [embedded_postgres.start(str(data), name) for name in ("bpc", demo.DATABASE)]
+        for share in shares:
+            running.callback(share.release)
+            with psycopg.connect(share.url, autocommit=True) as connection:
+                connection.execute(ledger)
+        users, demos = shares
+
+        assert demo.begin_anew(demos)
+        assert one(demos.url, "SELECT to_regclass('schema_migrations') IS NULL")
+        assert not demo.begin_anew(demos)
+        assert one(users.url, "SELECT count(*) FROM schema_migrations") == 1

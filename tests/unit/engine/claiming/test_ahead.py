@@ -15,15 +15,13 @@ class Desk:
     def answered(self, *types: str, took: float) -> tuple[int, list[Claimed]]:
         """How many slots the next claim may count on, and which jobs begin."""
         sent_at, self.now = self.now, self.now + took
-        by_then = self.ahead.expected_free_slots(sent_at)
-        for each in types:
-            self.slots.take(each)
+        by_then = self.ahead.take(types, {}, sent_at).expected_free_slots
         return by_then, self.ahead.start_now([Claimed(a_claim(type=each), sent_at) for each in types])
 
-    def ended(self, count: int, *, after: float) -> None:
+    def ended(self, count: int, *, after: float) -> list[str]:
+        """The types of those that begin in their place."""
         self.now += after
-        for _ in range(count):
-            self.slots.leave("JOB")
+        return [each.claim.type for _ in range(count) for each in self.ahead.leave("JOB")[1]]
 
 
 THREE = ("JOB",) * 3
@@ -84,12 +82,9 @@ def test_jobs_for_which_there_is_no_slot_wait_for_one_in_their_order() -> None:
 
     _, begun = desk.answered("FIRST", "SECOND", took=0.002)
     assert begun == []
-    assert list(desk.ahead.start_waiting()) == []
 
-    desk.ended(1, after=0.001)
-    assert [each.claim.type for each in desk.ahead.start_waiting()] == ["FIRST"]
-    desk.ended(1, after=0.001)
-    assert [each.claim.type for each in desk.ahead.start_waiting()] == ["SECOND"]
+    assert desk.ended(1, after=0.001) == ["FIRST"]
+    assert desk.ended(1, after=0.001) == ["SECOND"]
 
 
 def test_a_job_that_has_a_slot_of_its_own_kind_waits_for_none() -> None:

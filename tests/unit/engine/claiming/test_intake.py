@@ -191,10 +191,12 @@ async def test_nothing_is_claimed_while_a_handler_blocks_the_loop() -> None:
     room = Room()
     await room.enqueue()
     room.handlers.is_blocked = True
+    room.jobs.stop_overdue()
 
     assert not (await room.intake.next_batch()).answered
     assert room.store.looks == []
     room.handlers.is_blocked = False
+    room.jobs.stop_overdue()
     assert len((await room.intake.next_batch()).claims) == 1
 
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
-from bpc_worker.postgres.queue.probes import Asked, Place, Probes
+from bpc_worker.postgres.queue.claims import Asked, Place, Probes
 from bpc_worker.testing import NOON, a_claim
 
 ALL_TYPES = ("A_TYPE", "B_TYPE")

@@ -1,38 +1,7 @@
--- What keeps jobs of a limited type waiting is told from their bucket.
--- Former release: keeps working.
-
--- A bucket is found empty only while somebody takes from it: one that nobody asks any more fills up.
-CREATE OR REPLACE FUNCTION bpc_explain_limits(of_type text) RETURNS TABLE (message text, until timestamptz, remedy text)
-LANGUAGE sql STABLE
-AS $$
-SELECT format('no more than %2$s of %1$s may start in a second; the next one in %3$s s, and %4$s are due',
-              of_type, bucket.per_second, round((held.wait)::numeric, 1),
-              CASE WHEN due.n > 10000 THEN 'more than 10000' ELSE due.n::text END),
-       held.now + make_interval(secs => held.wait),
-       format('it runs by itself; to start more a second, raise rate_limits.%s of the workers', of_type)
-FROM rate_limits AS bucket,
-     LATERAL (SELECT clock_timestamp() AS now) AS clock,
-     LATERAL (
-       SELECT clock.now,
-              (1 - bucket.tokens) / bucket.per_second
-                - greatest(0, extract(epoch FROM clock.now - bucket.updated_at)::double precision) AS wait
-     ) AS held,
-     LATERAL (
-       SELECT count(*) AS n FROM (
-         SELECT FROM jobs
-         WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
-           AND priority >= 0  -- so far what the index jobs_probe says
-           AND type = of_type AND scheduled_at <= clock.now
-         LIMIT 10001) AS bounded
-     ) AS due
-WHERE bucket.key = of_type AND held.wait > 0
-$$;
-
--- Why does it not run? Every reason that holds, the one to see to first on top; no row: there is no such job.
--- `reason` is a stable word, `message` is for people, `until` is when it ends by itself, `remedy` is what to do.
-CREATE OR REPLACE FUNCTION bpc_explain_job(wanted uuid, sla_factor double precision DEFAULT 6)
-RETURNS TABLE (reason text, message text, until timestamptz, remedy text)
-LANGUAGE sql STABLE
+-- Why a queued job does not run; no row for any other. For bpc_explain_job.
+CREATE OR REPLACE FUNCTION bpc_explain_waiting(wanted uuid)
+RETURNS TABLE (place integer, reason text, message text, until timestamptz, remedy text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
 WITH job AS MATERIALIZED (
   SELECT *,
@@ -102,7 +71,7 @@ stopped (place, reason, message, until, remedy) AS (
          NULL, 'a busy worker empties itself for it within a lease; if the job is what kills them, cancel it'
   FROM job WHERE job.suspect
 ),
-queued AS (
+waits (place, reason, message, until, remedy) AS (
   SELECT 50, 'waiting',
          format('due since %s, behind %s others in queue %s; workers that handle it: %s, slots busy: %s of %s',
                 bpc_clock_text(job.scheduled_at),
@@ -128,52 +97,11 @@ queued AS (
                              WHERE (p.kind, p.name) IN (('type', o.type), ('tenant', o.tenant_id::text)))
            LIMIT 10001) AS bounded) AS ahead
   WHERE job.status = 'QUEUED' AND NOT EXISTS (SELECT FROM stopped)
-),
-running AS (
-  SELECT 10, CASE WHEN job.lease_expires_at > job.now THEN 'running' ELSE 'lease_ended' END,
-         CASE WHEN job.lease_expires_at > job.now
-              THEN format('it runs: %s since %s, %s holds the lease until %s', job.attempt,
-                          bpc_clock_text(job.started_at), job.lease_owner, bpc_clock_text(job.lease_expires_at))
-              ELSE format('%s had the lease until %s and did not renew it: it died, froze or lost the database',
-                          job.lease_owner, bpc_clock_text(job.lease_expires_at)) END
-         || CASE WHEN job.stage IS NULL THEN '' ELSE format('; stage: %s', job.stage) END,
-         job.lease_expires_at,
-         CASE WHEN job.lease_expires_at > job.now THEN 'wait, or cancel it'
-              ELSE 'the next pass of any reaper brings it back; if none runs: bpc-worker run --role reaper' END
-  FROM job WHERE job.status = 'RUNNING'
-  UNION ALL
-  SELECT 20, 'cancel_requested', format('it was asked to stop at %s', bpc_clock_text(job.cancel_requested_at)),
-         job.lease_expires_at, 'its worker stops it within one renewal'
-  FROM job WHERE job.status = 'RUNNING' AND job.cancel_requested_at IS NOT NULL
-  UNION ALL
-  SELECT 30, 'overdue',
-         format('it has run for %s s, and was expected to take %s s',
-                round(extract(epoch FROM job.now - job.started_at)), round(job.expected_duration_ms / 1000.0, 1)),
-         NULL, 'look at its stage and the worker''s log; cancel it if it hangs'
-  FROM job
-  WHERE job.status = 'RUNNING'
-    AND job.now > job.started_at + make_interval(secs => job.expected_duration_ms * sla_factor / 1000)
-),
-ended AS (
-  SELECT 10, lower(job.status),
-         CASE job.status
-           WHEN 'SUCCEEDED' THEN format('it succeeded at %s, %s', bpc_clock_text(job.finished_at), job.attempt)
-           WHEN 'CANCELLED' THEN format('it was cancelled at %s%s', bpc_clock_text(job.finished_at), (
-             SELECT ' by ' || (data ->> 'by') FROM job_events
-             WHERE job_events.job_id = job.job_id AND data ? 'by' AND type IN ('job:cancelled', 'job:cancel_requested')
-             ORDER BY job_event_id DESC LIMIT 1))
-           WHEN 'FAILED' THEN format('it failed for good at %s, %s: %s', bpc_clock_text(job.finished_at), job.attempt, job.trouble)
-           ELSE format('it is a dead letter since %s, %s: %s', bpc_clock_text(job.finished_at), job.attempt, job.trouble)
-         END,
-         NULL::timestamptz,
-         CASE WHEN job.status IN ('SUCCEEDED', 'CANCELLED')
-              THEN format('it cannot be brought back; the same work as a new job: bpc-worker jobs replay %s', job.job_id)
-              ELSE format('mend the cause, then: bpc-worker dead retry %1$s --yes; or give it up: bpc-worker dead discard %1$s --yes',
-                          job.job_id) END
-  FROM job WHERE job.status NOT IN ('QUEUED', 'RUNNING')
 )
-SELECT found.reason, found.message, found.until, found.remedy
-FROM (SELECT * FROM stopped UNION ALL SELECT * FROM queued UNION ALL SELECT * FROM running UNION ALL SELECT * FROM ended)
-     AS found (place, reason, message, until, remedy)
-ORDER BY found.place, found.until
+SELECT place, reason, message, until, remedy FROM stopped
+UNION ALL
+SELECT place, reason, message, until, remedy FROM waits
 $$;
+
+REVOKE EXECUTE ON FUNCTION bpc_explain_waiting FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION bpc_explain_waiting TO bpc_operator, bpc_reader, bpc_app;

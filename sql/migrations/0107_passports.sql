@@ -1,5 +1,6 @@
 -- Rules, products, passports with their versions, the builds that lead to them, and the keys that sign.
 -- Former release: keeps working.
+-- Functions first: guards, retention, passports
 
 CREATE TABLE rule_packages (
   rule_package_id uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
@@ -144,6 +145,7 @@ CREATE TABLE passport_builds (
 );
 CREATE INDEX passport_builds_passport ON passport_builds (passport_id, created_at);
 CREATE INDEX passport_builds_snapshot ON passport_builds (snapshot_id);
+CREATE INDEX passport_builds_version ON passport_builds (passport_version_id);
 
 -- The documents a build expects, each by the name of its file, the bytes wanted and what is said about them. What
 -- comes late, after the folder has changed, is not wanted any more. `sent` counts how often they were sent.
@@ -162,74 +164,6 @@ CREATE TABLE passport_build_documents (
   FOREIGN KEY (tenant_id, document_version_id) REFERENCES document_versions (tenant_id, document_version_id)
 );
 CREATE INDEX passport_build_documents_version ON passport_build_documents (document_version_id);
-
--- What a passport is made from stands before it does, whoever inserts it. The key is held until the commit, so
--- that it is not retired under a version that names it.
-CREATE FUNCTION bpc_guard_new_passport_version() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
-AS $$
-DECLARE
-  found_status text;
-BEGIN
-  SELECT status INTO found_status FROM data_snapshots
-  WHERE tenant_id = NEW.tenant_id AND snapshot_id = NEW.snapshot_id;
-  IF found_status IS DISTINCT FROM 'SEALED' THEN
-    RAISE EXCEPTION 'snapshot % is not SEALED', NEW.snapshot_id USING ERRCODE = 'restrict_violation';
-  END IF;
-  SELECT status INTO found_status FROM rule_package_versions
-  WHERE tenant_id = NEW.tenant_id AND rule_package_version_id = NEW.rule_package_version_id;
-  IF found_status IS DISTINCT FROM 'PUBLISHED' THEN
-    RAISE EXCEPTION 'rules % are not PUBLISHED', NEW.rule_package_version_id USING ERRCODE = 'restrict_violation';
-  END IF;
-  SELECT status INTO found_status FROM signing_keys
-  WHERE tenant_id = NEW.tenant_id AND key_id = NEW.signing_key_id FOR SHARE;
-  IF found_status IS DISTINCT FROM 'ACTIVE' THEN
-    RAISE EXCEPTION 'key % is not ACTIVE', NEW.signing_key_id USING ERRCODE = 'restrict_violation';
-  END IF;
-  IF NEW.status <> 'COMPILING' THEN
-    RAISE EXCEPTION 'a passport version begins as COMPILING' USING ERRCODE = 'restrict_violation';
-  END IF;
-  RETURN NEW;
-END
-$$;
-CREATE TRIGGER passport_versions_begin BEFORE INSERT ON passport_versions
-FOR EACH ROW EXECUTE FUNCTION bpc_guard_new_passport_version();
-
--- A key that was revoked since the version was compiled signs nothing more.
-CREATE FUNCTION bpc_guard_signature() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
-AS $$
-DECLARE
-  found_status text;
-BEGIN
-  SELECT status INTO found_status FROM signing_keys
-  WHERE tenant_id = NEW.tenant_id AND key_id = NEW.signing_key_id AND public_key = NEW.public_key FOR SHARE;
-  IF found_status IS DISTINCT FROM 'ACTIVE' THEN
-    RAISE EXCEPTION 'key % is not ACTIVE, or not the registered one', NEW.signing_key_id
-      USING ERRCODE = 'restrict_violation';
-  END IF;
-  RETURN NEW;
-END
-$$;
-
--- The update has waited for those who hold the key; an older view than this moment's would not show what they made.
-CREATE FUNCTION bpc_guard_key_in_use() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
-AS $$
-BEGIN
-  IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE EXCEPTION 'a key is retired in a READ COMMITTED transaction' USING ERRCODE = 'restrict_violation';
-  END IF;
-  IF EXISTS (SELECT FROM passport_versions
-             WHERE tenant_id = OLD.tenant_id AND signing_key_id = OLD.key_id AND status = 'COMPILING') THEN
-    RAISE EXCEPTION 'key % is named by passport versions that are not signed yet', OLD.key_id
-      USING ERRCODE = 'restrict_violation', HINT = 'Wait until SIGN_PASSPORT has signed them.';
-  END IF;
-  RETURN NEW;
-END
-$$;
-
-REVOKE EXECUTE ON FUNCTION bpc_guard_new_passport_version, bpc_guard_signature, bpc_guard_key_in_use FROM PUBLIC;
 
 CREATE TRIGGER rule_package_versions_keep_text
 BEFORE UPDATE OF rule_package_version_id, tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256, created_at
@@ -268,26 +202,15 @@ EXECUTE FUNCTION bpc_refuse_change('it has its code');
 CREATE TRIGGER passport_versions_status BEFORE UPDATE OF status ON passport_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_guard_status('COMPILING>SIGNED', 'SIGNED>ACTIVE', 'ACTIVE>SUPERSEDED',
   'SIGNED>REVOKED', 'ACTIVE>REVOKED', 'SUPERSEDED>REVOKED');
+-- A passport that is signed or in force stays, whoever wants it gone.
 CREATE TRIGGER passport_versions_stay BEFORE DELETE ON passport_versions
-FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('only retention removes passports');
+FOR EACH ROW WHEN (OLD.status IN ('SIGNED', 'ACTIVE'))
+EXECUTE FUNCTION bpc_refuse_change('a passport that is signed or in force is never removed');
+CREATE TRIGGER passport_versions_leave_by_retention BEFORE DELETE ON passport_versions
+FOR EACH ROW WHEN (NOT bpc_in_retention()) EXECUTE FUNCTION bpc_refuse_change('only retention removes passports');
+CREATE TRIGGER passport_versions_begin BEFORE INSERT ON passport_versions
+FOR EACH ROW EXECUTE FUNCTION bpc_guard_new_passport_version();
 
-DO $$
-DECLARE
-  domain_table text;
-BEGIN
-  FOREACH domain_table IN ARRAY ARRAY[
-    'rule_packages', 'rule_package_versions', 'rule_tests_runs', 'battery_products', 'passports', 'signing_keys',
-    'passport_versions', 'passport_builds', 'passport_build_documents']
-  LOOP
-    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', domain_table);
-    EXECUTE format('CREATE POLICY own_tenant ON %I USING (tenant_id = bpc_tenant())', domain_table);
-    EXECUTE format('GRANT SELECT ON %I TO bpc_worker, bpc_app', domain_table);
-    IF domain_table <> 'passport_versions' THEN
-      EXECUTE format('GRANT SELECT ON %I TO bpc_operator, bpc_reader', domain_table);
-    END IF;
-  END LOOP;
-END
-$$;
 -- Everything of a version but the seed of its salts: with that, withheld fields could be guessed.
 GRANT SELECT (passport_version_id, tenant_id, passport_id, snapshot_id, rule_package_version_id, compiler_build_id,
   law_date, issued_at, status, payload, proof, receipt, payload_hash, proof_root_hash, disclosure_root, receipt_hash,

@@ -1,5 +1,6 @@
 -- What suppliers send, the facts in it, and the snapshots that passports are made from.
 -- Former release: keeps working.
+-- Functions first: guards, retention, snapshots
 
 -- A document keeps its name while its versions come and go.
 CREATE TABLE documents (
@@ -86,30 +87,7 @@ CREATE TABLE snapshot_items (
 
 CREATE INDEX snapshot_items_fact ON snapshot_items (fact_id);
 
--- Once per statement; the snapshot is held, so nobody seals it between this look and the commit.
-CREATE FUNCTION bpc_guard_snapshot_items() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
-AS $$
-DECLARE
-  snapshot record;
-BEGIN
-  FOR snapshot IN
-    SELECT s.snapshot_id, s.status FROM data_snapshots AS s
-    WHERE s.snapshot_id IN (SELECT a.snapshot_id FROM added AS a)
-    FOR SHARE
-  LOOP
-    IF snapshot.status <> 'BUILDING' THEN
-      RAISE EXCEPTION 'snapshot % is %: nothing more goes into it', snapshot.snapshot_id, snapshot.status
-        USING ERRCODE = 'restrict_violation', HINT = 'Make another snapshot.';
-    END IF;
-  END LOOP;
-  RETURN NULL;
-END
-$$;
-REVOKE EXECUTE ON FUNCTION bpc_guard_snapshot_items FROM PUBLIC;
-CREATE TRIGGER snapshot_items_while_building AFTER INSERT ON snapshot_items
-REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION bpc_guard_snapshot_items();
-
+-- What leaves by retention alone keeps a guard against all others.
 CREATE TRIGGER documents_stay BEFORE UPDATE OR DELETE ON documents
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a document keeps its name and its kind');
 CREATE TRIGGER document_versions_keep_content
@@ -122,32 +100,28 @@ FOR EACH ROW EXECUTE FUNCTION bpc_guard_status('UPLOADED>VALIDATED', 'UPLOADED>R
 CREATE TRIGGER document_versions_keep_verdict BEFORE UPDATE OF errors ON document_versions
 FOR EACH ROW WHEN (OLD.status <> 'UPLOADED')
 EXECUTE FUNCTION bpc_refuse_change('it has been judged');
-CREATE TRIGGER facts_stay BEFORE UPDATE OR DELETE ON facts
+CREATE TRIGGER document_versions_leave_by_retention BEFORE DELETE ON document_versions
+FOR EACH ROW WHEN (NOT bpc_in_retention()) EXECUTE FUNCTION bpc_refuse_change('only retention removes documents');
+CREATE TRIGGER facts_stay BEFORE UPDATE ON facts
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('facts never change');
-CREATE TRIGGER fact_sources_stay BEFORE UPDATE OR DELETE ON fact_sources
+CREATE TRIGGER facts_leave_by_retention BEFORE DELETE ON facts
+FOR EACH ROW WHEN (NOT bpc_in_retention()) EXECUTE FUNCTION bpc_refuse_change('only retention removes facts');
+CREATE TRIGGER fact_sources_stay BEFORE UPDATE ON fact_sources
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('where a fact was found never changes');
+CREATE TRIGGER fact_sources_leave_by_retention BEFORE DELETE ON fact_sources
+FOR EACH ROW WHEN (NOT bpc_in_retention()) EXECUTE FUNCTION bpc_refuse_change('only retention removes facts');
 CREATE TRIGGER data_snapshots_status BEFORE UPDATE OF status ON data_snapshots
 FOR EACH ROW EXECUTE FUNCTION bpc_guard_status('BUILDING>READY', 'BUILDING>SEALED', 'READY>SEALED');
 CREATE TRIGGER data_snapshots_sealed_stay BEFORE UPDATE OR DELETE ON data_snapshots
 FOR EACH ROW WHEN (OLD.status = 'SEALED')
 EXECUTE FUNCTION bpc_refuse_change('sealed is for ever');
-CREATE TRIGGER snapshot_items_stay BEFORE UPDATE OR DELETE ON snapshot_items
+CREATE TRIGGER snapshot_items_stay BEFORE UPDATE ON snapshot_items
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('make another snapshot');
+CREATE TRIGGER snapshot_items_leave_by_retention BEFORE DELETE ON snapshot_items
+FOR EACH ROW EXECUTE FUNCTION bpc_guard_snapshot_item();
+CREATE TRIGGER snapshot_items_while_building AFTER INSERT ON snapshot_items
+REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION bpc_guard_snapshot_items();
 
-DO $$
-DECLARE
-  domain_table text;
-BEGIN
-  FOREACH domain_table IN ARRAY ARRAY[
-    'documents', 'document_versions', 'facts', 'fact_sources', 'data_snapshots', 'snapshot_items']
-  LOOP
-    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', domain_table);
-    EXECUTE format('CREATE POLICY own_tenant ON %I USING (tenant_id = bpc_tenant())', domain_table);
-    EXECUTE format('GRANT SELECT ON %I TO bpc_worker, bpc_app', domain_table);
-    EXECUTE format('GRANT SELECT ON %I TO bpc_operator, bpc_reader', domain_table);
-  END LOOP;
-END
-$$;
 GRANT INSERT ON documents, facts, fact_sources, snapshot_items TO bpc_worker, bpc_app;
 -- Not the status: everything begins at its beginning.
 GRANT INSERT (document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, content)

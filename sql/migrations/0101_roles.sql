@@ -1,4 +1,4 @@
--- Group roles (NOLOGIN): an administrator grants them to the logins of his choice.
+-- Group roles (NOLOGIN), which an administrator grants to the logins of his choice, and what the schema keeps about itself.
 -- Former release: keeps working.
 -- Roles belong to the whole cluster, so another database may have made them already, or be making them now.
 DO $$
@@ -26,7 +26,17 @@ END
 $$;
 
 -- Everything after this file is owned by bpc_owner; PostgreSQL 15 no longer lets everyone create in public.
-GRANT USAGE, CREATE ON SCHEMA public TO bpc_owner;
-GRANT USAGE ON SCHEMA public TO bpc_worker, bpc_producer, bpc_operator, bpc_reader, bpc_app;
+GRANT USAGE, CREATE ON SCHEMA {schema} TO bpc_owner;
+GRANT USAGE ON SCHEMA {schema} TO bpc_worker, bpc_producer, bpc_operator, bpc_reader, bpc_app;
 GRANT SELECT, INSERT ON schema_migrations TO bpc_owner;
 GRANT SELECT ON schema_migrations TO bpc_worker, bpc_producer, bpc_operator, bpc_reader, bpc_app;
+
+-- Every text of sql/functions that was ever applied: a release whose text is in here is not newer than the database.
+CREATE TABLE schema_functions (
+  name       text NOT NULL,
+  checksum   text NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (name, checksum)
+);
+ALTER TABLE schema_functions OWNER TO bpc_owner;
+GRANT SELECT ON schema_functions TO bpc_worker, bpc_producer, bpc_operator, bpc_reader, bpc_app;

@@ -1,0 +1,24 @@
+-- Whether a sweep is at work. It opens nothing by itself: no role but the owner's has DELETE on any of these.
+CREATE OR REPLACE FUNCTION bpc_in_retention() RETURNS boolean
+LANGUAGE sql STABLE
+RETURN coalesce(current_setting('bpc.retention', true), '') = 'on';
+
+-- From when on everything of that kind is kept. Nobody can ask for less than this, by no setting.
+CREATE OR REPLACE FUNCTION bpc_retention_cut_off(kind text, kept_days integer) RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, {schema}, pg_temp
+AS $$
+DECLARE
+  least integer := CASE kind WHEN 'passports' THEN 3650 ELSE 30 END;
+BEGIN
+  IF bpc_tenant() IS NULL THEN
+    RAISE EXCEPTION 'retention works for one tenant: set bpc.tenant_id' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  IF kept_days IS NULL OR kept_days < least THEN
+    RAISE EXCEPTION 'retention: % are kept for % days at least, not for %', kind, least, kept_days
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  RETURN now() - make_interval(days => kept_days);
+END
+$$;
+
+REVOKE EXECUTE ON FUNCTION bpc_in_retention, bpc_retention_cut_off FROM PUBLIC;

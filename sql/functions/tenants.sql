@@ -1,0 +1,26 @@
+-- Whose rows a transaction may see. NULL, so nothing, unless the transaction has said it.
+CREATE OR REPLACE FUNCTION bpc_tenant() RETURNS uuid
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN NULLIF(current_setting('bpc.tenant_id', true), '')::uuid;
+
+-- A tenant by id or name, for scripts: an unknown one must not become "any".
+CREATE OR REPLACE FUNCTION bpc_find_tenant(wanted text) RETURNS uuid
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, {schema}, pg_temp
+AS $$
+DECLARE
+  found_id uuid;
+BEGIN
+  IF coalesce(wanted, '') = '' THEN
+    RETURN NULL;
+  END IF;
+  SELECT tenant_id INTO found_id FROM tenants WHERE tenant_id::text = lower(wanted) OR name = wanted;
+  IF found_id IS NULL THEN
+    RAISE EXCEPTION 'no tenant %', wanted USING ERRCODE = 'no_data_found';
+  END IF;
+  RETURN found_id;
+END
+$$;
+
+REVOKE EXECUTE ON FUNCTION bpc_tenant, bpc_find_tenant FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION bpc_tenant TO bpc_worker, bpc_operator, bpc_reader, bpc_app;
+GRANT EXECUTE ON FUNCTION bpc_find_tenant TO bpc_operator, bpc_reader, bpc_app;

@@ -1,0 +1,144 @@
+-- The queue: tenants, jobs, job_events.
+-- Former release: keeps working.
+-- Functions first: ids, guards, job_edges, job_fate, job_bell
+
+CREATE TABLE tenants (
+  tenant_id  uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
+  name       text NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 200),
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Every CHECK here holds after any claim and any settle of a row that held it before: one that did not
+-- would stop every claim of the whole queue. What no claim and no settle writes is looked at by triggers below.
+CREATE TABLE jobs (
+  job_id               uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
+  tenant_id            uuid NOT NULL REFERENCES tenants,
+  type                 text NOT NULL,
+  queue                text NOT NULL DEFAULT 'default',
+  -- One constant, and not six: it is read from its stored text again for each UPDATE.
+  status               text NOT NULL DEFAULT 'QUEUED'
+                       CHECK (status = ANY ('{QUEUED,RUNNING,SUCCEEDED,FAILED,CANCELLED,DEAD_LETTER}')),
+  priority             smallint NOT NULL DEFAULT 2,
+  payload              jsonb NOT NULL DEFAULT '{}',
+  attempts             integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+  max_attempts         integer NOT NULL DEFAULT 5,
+  snoozes              integer NOT NULL DEFAULT 0 CHECK (snoozes BETWEEN 0 AND 1000),
+  scheduled_at         timestamptz NOT NULL DEFAULT now(),
+  created_at           timestamptz NOT NULL DEFAULT now(),
+  started_at           timestamptz,
+  finished_at          timestamptz,
+  lease_owner          text,
+  lease_token          uuid,
+  lease_expires_at     timestamptz,
+  last_heartbeat_at    timestamptz,
+  last_error           jsonb,
+  fail_code            text,
+  fail_reason          text,
+  stage                text,
+  progress             jsonb,
+  expected_duration_ms integer,
+  idempotency_key      text,
+  spec_hash            bytea CHECK (octet_length(spec_hash) = 32),
+  result               jsonb,
+  parent_job_id        uuid,
+  correlation_id       text,
+  traceparent          text,
+  cancel_requested_at  timestamptz,
+
+  CONSTRAINT jobs_running_has_a_lease CHECK (
+    (status = 'RUNNING') = (lease_owner IS NOT NULL)
+    AND (lease_owner IS NULL) = (lease_expires_at IS NULL)),
+  CONSTRAINT jobs_queued_has_attempts_left CHECK (status <> 'QUEUED' OR attempts < max_attempts),
+  -- An infinite or five-digit year cannot be decoded and would break a whole claim.
+  CONSTRAINT jobs_times_are_finite CHECK (scheduled_at >= '1970-01-01Z' AND scheduled_at < '9999-01-01Z')
+);
+
+CREATE UNIQUE INDEX jobs_idempotency ON jobs (tenant_id, type, idempotency_key) WHERE idempotency_key IS NOT NULL;
+-- One place per (queue, type, priority), oldest first: a claim goes straight to what it may take, whatever lies
+-- ahead of it in other queues, other types or the future. A suspect is not in here: it is claimed alone.
+CREATE INDEX jobs_probe ON jobs (queue, type, priority, scheduled_at, job_id)
+  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0;
+-- The same within a tenant, for the share of claims that goes round the tenants. Every priority is at least 0 and
+-- at most 3: saying the one there and the other here keeps the planner from taking one index for the other's
+-- work, which PostgreSQL 18 does with one tenant in the table, and with a thousand would regret.
+CREATE INDEX jobs_ring ON jobs (tenant_id, queue, type, priority, scheduled_at, job_id)
+  WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3;
+CREATE INDEX jobs_suspect ON jobs (priority, scheduled_at, job_id)
+  WHERE status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2;
+CREATE INDEX jobs_leased ON jobs (lease_expires_at) WHERE lease_expires_at IS NOT NULL;
+-- Dead letters in the order in which they died: of one type, of one code, and of all.
+CREATE INDEX jobs_dead ON jobs (type, finished_at) WHERE status IN ('DEAD_LETTER', 'FAILED');
+CREATE INDEX jobs_dead_code ON jobs (fail_code, finished_at) WHERE status IN ('DEAD_LETTER', 'FAILED');
+CREATE INDEX jobs_dead_time ON jobs (finished_at, job_id) WHERE status IN ('DEAD_LETTER', 'FAILED');
+CREATE INDEX jobs_spec_hash ON jobs (spec_hash) WHERE spec_hash IS NOT NULL;
+CREATE INDEX jobs_parent ON jobs (parent_job_id) WHERE parent_job_id IS NOT NULL;
+
+-- No foreign key: it would lock the job's row a second time at every event.
+CREATE TABLE job_events (
+  job_event_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  job_id       uuid NOT NULL,
+  at           timestamptz NOT NULL DEFAULT clock_timestamp(),
+  type         text NOT NULL,
+  data         jsonb NOT NULL DEFAULT '{}'
+);
+CREATE INDEX job_events_job ON job_events (job_id, job_event_id);
+-- One event per claim, however many reapers see it.
+CREATE UNIQUE INDEX job_events_overdue ON job_events (job_id, (data ->> 'claim')) WHERE type = 'job:overdue';
+
+-- Not for a claim (QUEUED, and now with a lease) nor an end (it had one, and has none now): a row has a lease while it is
+-- RUNNING and only then. One that breaks that rule here is refused by it a moment later.
+CREATE TRIGGER jobs_guard_edge BEFORE UPDATE OF status, attempts ON jobs
+FOR EACH ROW WHEN (CASE WHEN NEW.lease_owner IS NULL THEN OLD.lease_owner IS NULL ELSE OLD.status <> 'QUEUED' END)
+EXECUTE FUNCTION bpc_guard_job_edge();
+-- Neither a claim nor a success gets past the WHEN.
+CREATE TRIGGER jobs_tell_fate AFTER UPDATE OF status ON jobs
+FOR EACH ROW WHEN (NEW.lease_owner IS NULL AND NEW.status <> 'SUCCEEDED')
+EXECUTE FUNCTION bpc_tell_fate();
+CREATE TRIGGER jobs_ring_bell AFTER INSERT ON jobs
+FOR EACH STATEMENT WHEN (current_setting('bpc.quiet', true) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION bpc_ring();
+
+-- As in a CHECK, what is NULL is not refused.
+CREATE TRIGGER jobs_type_check AFTER INSERT OR UPDATE OF type ON jobs
+FOR EACH ROW WHEN (NEW.type !~ '^[A-Z][A-Z0-9_]{2,}$' OR length(NEW.type) > 64)
+EXECUTE FUNCTION bpc_refuse_value('type', '3 to 64 of A-Z, 0-9 and _, a letter first');
+CREATE TRIGGER jobs_queue_check AFTER INSERT OR UPDATE OF queue ON jobs
+FOR EACH ROW WHEN (length(NEW.queue) NOT BETWEEN 1 AND 100)
+EXECUTE FUNCTION bpc_refuse_value('queue', '1 to 100 characters long');
+CREATE TRIGGER jobs_priority_check AFTER INSERT OR UPDATE OF priority ON jobs
+FOR EACH ROW WHEN (NEW.priority NOT BETWEEN 0 AND 3)
+EXECUTE FUNCTION bpc_refuse_value('priority', '0 (urgent) to 3 (low)');
+CREATE TRIGGER jobs_max_attempts_check AFTER INSERT OR UPDATE OF max_attempts ON jobs
+FOR EACH ROW WHEN (NEW.max_attempts NOT BETWEEN 1 AND 1000000)
+EXECUTE FUNCTION bpc_refuse_value('max_attempts', '1 to 1000000');
+CREATE TRIGGER jobs_times_are_finite AFTER INSERT OR UPDATE OF created_at ON jobs
+FOR EACH ROW WHEN (NEW.created_at < '1970-01-01Z' OR NEW.created_at >= '9999-01-01Z')
+EXECUTE FUNCTION bpc_refuse_value('created_at', 'of the years 1970 to 9998');
+CREATE TRIGGER jobs_expected_duration_ms_check AFTER INSERT OR UPDATE OF expected_duration_ms ON jobs
+FOR EACH ROW WHEN (NEW.expected_duration_ms <= 0)
+EXECUTE FUNCTION bpc_refuse_value('expected_duration_ms', 'more than 0');
+CREATE TRIGGER jobs_idempotency_key_check AFTER INSERT OR UPDATE OF idempotency_key ON jobs
+FOR EACH ROW WHEN (length(NEW.idempotency_key) NOT BETWEEN 1 AND 500)
+EXECUTE FUNCTION bpc_refuse_value('idempotency_key', '1 to 500 characters long');
+CREATE TRIGGER jobs_correlation_id_check AFTER INSERT OR UPDATE OF correlation_id ON jobs
+FOR EACH ROW WHEN (length(NEW.correlation_id) > 500)
+EXECUTE FUNCTION bpc_refuse_value('correlation_id', 'at most 500 characters long');
+CREATE TRIGGER jobs_traceparent_check AFTER INSERT OR UPDATE OF traceparent ON jobs
+FOR EACH ROW WHEN (length(NEW.traceparent) > 500)
+EXECUTE FUNCTION bpc_refuse_value('traceparent', 'at most 500 characters long');
+
+GRANT SELECT ON tenants, jobs, job_events TO bpc_worker, bpc_operator, bpc_reader, bpc_app;
+GRANT INSERT ON tenants TO bpc_app;
+
+GRANT INSERT ON jobs TO bpc_worker, bpc_app;
+GRANT UPDATE (status, attempts, snoozes, scheduled_at, started_at, finished_at, lease_owner, lease_token,
+              lease_expires_at, last_heartbeat_at, last_error, fail_code, fail_reason, stage, progress,
+              spec_hash, result, cancel_requested_at) ON jobs TO bpc_worker;
+GRANT INSERT ON job_events TO bpc_worker;
+
+GRANT INSERT (job_id, tenant_id, type, queue, priority, payload, max_attempts, scheduled_at, expected_duration_ms,
+              idempotency_key, spec_hash, parent_job_id, correlation_id, traceparent),
+      SELECT (job_id, status, tenant_id, type, idempotency_key) ON jobs TO bpc_producer;
+GRANT SELECT ON tenants TO bpc_producer;
+
+GRANT UPDATE (status, attempts) ON jobs TO bpc_operator;

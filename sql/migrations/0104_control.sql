@@ -1,0 +1,50 @@
+-- Rates that processes share, how full the queue is, when schedules last ticked, how far the removal of old jobs has come.
+-- Former release: keeps working.
+
+-- Token buckets that any number of processes share.
+-- Few rows, written often: room on the page for the next version of each, and no index but the key.
+CREATE TABLE rate_limits (
+  key        text PRIMARY KEY CHECK (length(key) BETWEEN 1 AND 200),
+  per_second double precision NOT NULL CHECK (per_second > 0 AND per_second <= 1000000),
+  burst      double precision NOT NULL CHECK (burst >= 1 AND burst <= 1000000),
+  tokens     double precision NOT NULL CHECK (tokens >= 0 AND tokens <= 1000000),
+  taken      integer NOT NULL CHECK (taken >= 0),  -- by the last call, which learns it from here
+  updated_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+GRANT SELECT, INSERT, UPDATE ON rate_limits TO bpc_worker, bpc_producer, bpc_app;
+GRANT SELECT ON rate_limits TO bpc_operator, bpc_reader;
+
+-- Counted now and then by whichever worker's turn it is; every enqueue with a limit reads it.
+CREATE TABLE queue_samples (
+  tenant_id uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+  queue     text NOT NULL,
+  type      text NOT NULL,
+  queued    bigint NOT NULL CHECK (queued >= 0),
+  oldest_at timestamptz,  -- since when the first of them has been due; NULL: none is yet
+  PRIMARY KEY (tenant_id, queue, type)
+);
+CREATE TABLE queue_totals (
+  only_row   boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  queued     bigint NOT NULL DEFAULT 0 CHECK (queued >= 0),
+  sampled_at timestamptz NOT NULL DEFAULT '1970-01-01Z'
+);
+INSERT INTO queue_totals DEFAULT VALUES;
+GRANT SELECT, INSERT, UPDATE, DELETE ON queue_samples TO bpc_worker;
+GRANT SELECT, UPDATE ON queue_totals TO bpc_worker;
+GRANT SELECT ON queue_samples, queue_totals TO bpc_producer, bpc_operator, bpc_reader, bpc_app;
+
+CREATE TABLE schedule_ticks (
+  name text PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 100),
+  tick timestamptz NOT NULL  -- the last one whose job is queued
+);
+GRANT SELECT, INSERT, UPDATE ON schedule_ticks TO bpc_worker;
+GRANT SELECT ON schedule_ticks TO bpc_operator, bpc_reader, bpc_app;
+
+-- How far the removal has come on its way through the table.
+CREATE TABLE prune_progress (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  after_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
+);
+INSERT INTO prune_progress DEFAULT VALUES;
+GRANT SELECT ON prune_progress TO bpc_operator, bpc_reader, bpc_app;

@@ -1,3 +1,0 @@
--- Remove builds that came to nothing, of the next page of the tenant's.
-SELECT cut_off, removed, last_id, at_the_end
-FROM bpc_sweep_builds(%(kept_days)s, coalesce(%(after)s::uuid, '00000000-0000-0000-0000-000000000000'), %(page)s)
