@@ -65,13 +65,13 @@ def backoff(settings: Settings) -> Backoff:
 
 
 def breaker_rules(settings: Settings) -> BreakerRules:
-    told = settings.circuit_breaker
+    breaker = settings.circuit_breaker
     return BreakerRules(
-        failure_threshold=told.failure_threshold,
-        window=told.window,
-        cooldown_period=told.cooldown_period,
-        min_samples=told.min_samples,
-        half_open_probes=told.half_open_probes,
+        failure_threshold=breaker.failure_threshold,
+        window=breaker.window,
+        cooldown_period=breaker.cooldown_period,
+        min_samples=breaker.min_samples,
+        half_open_probes=breaker.half_open_probes,
     )
 
 
@@ -102,11 +102,11 @@ def policy(settings: Settings) -> Policy:
 
 
 def egress_rules(settings: Settings) -> EgressRules:
-    told = settings.webhook
+    webhook = settings.webhook
     return EgressRules(
-        ports=frozenset(told.ports),
+        ports=frozenset(webhook.ports),
         plain_http=settings.env == "dev",
-        holes=tuple(ip_network(cidr) for cidr in told.allow_cidrs),
+        holes=tuple(ip_network(cidr) for cidr in webhook.allow_cidrs),
     )
 
 
@@ -131,12 +131,12 @@ def sealer(settings: Settings) -> Sealer:
 
 
 def _signer(settings: Settings) -> Signer | None:
-    told = settings.signing
-    if told.key_id is None:
+    signing = settings.signing
+    if signing.key_id is None:
         return None
-    if told.command is not None and told.public_key is not None:
-        return CommandSigner(told.key_id, b64decode(told.public_key), told.command)
-    return None if told.private_key is None else LocalSigner(told.key_id, told.private_key)
+    if signing.command is not None and signing.public_key is not None:
+        return CommandSigner(signing.key_id, b64decode(signing.public_key), signing.command)
+    return None if signing.private_key is None else LocalSigner(signing.key_id, signing.private_key)
 
 
 def tracer(settings: Settings) -> Tracer:

@@ -34,7 +34,7 @@ def config(*, show: str | None, as_json: bool, config_path: str | None) -> None:
         text = json.dumps(config_schema.schema(), indent=2) if schema else config_schema.example()
         click.echo(text, nl=schema)
         return
-    from bpc_worker.config.settings import describe
+    from bpc_worker.config.load import describe
 
     rows = describe(settings_from(config_path))
     if as_json:

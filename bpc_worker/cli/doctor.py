@@ -55,7 +55,7 @@ def doctor(*, as_json: bool, stale_after: float, config_path: str | None) -> Non
 
 def _examined(config_path: str | None, thresholds: "Thresholds") -> "Report":
     from bpc_worker import registry
-    from bpc_worker.config.settings import ConfigError
+    from bpc_worker.config.load import ConfigError
     from bpc_worker.doctor import configuration
     from bpc_worker.doctor.examine import IN_THE_DATABASE, WITHOUT_DATABASE, Report, examine
 

@@ -9,16 +9,12 @@ from bpc_worker.config.kinds import seconds_of
 Convert = Callable[[object], object]
 
 
-def _same(value: object) -> object:
-    return value
-
-
 @dataclass(frozen=True, slots=True)
 class Alias:
     """An old name: of a variable when it is in upper case, else of a key in the file."""
 
     name: str
-    convert: Convert = _same  # into the unit of today
+    convert: Convert = lambda value: value  # into the unit of today
     note: str = ""  # what is different today
     entry: str | None = None  # of a mapping by type, it is this entry alone
 
@@ -26,41 +22,34 @@ class Alias:
     def is_variable(self) -> bool:
         return self.name.isupper()
 
+    @property
+    def remark(self) -> str:
+        """What is different, to be put behind its name."""
+        return f" ({self.note})" if self.note else ""
 
-def _number(value: object, scale: Callable[[float], float]) -> object:
+
+def _scaled(scale: Callable[[float], float]) -> Convert:
     """A finite number or duration, scaled; anything else as it is, for the key to refuse."""
-    given = seconds_of(value)
-    try:
-        number = float(given) if isinstance(given, str | int | float) else math.nan
-    except (ValueError, OverflowError):
-        return value
-    return scale(number) if math.isfinite(number) and not isinstance(given, bool) else value
 
+    def convert(value: object) -> object:
+        given = seconds_of(value)
+        try:
+            number = float(given) if isinstance(given, str | int | float) else math.nan
+        except (ValueError, OverflowError):
+            return value
+        return scale(number) if math.isfinite(number) and not isinstance(given, bool) else value
 
-def _in_milliseconds(value: object) -> object:
-    return _number(value, lambda seconds: round(seconds * 1000))
-
-
-def _whole_seconds(value: object) -> object:
-    return _number(value, math.ceil)
-
-
-def _whole_seconds_of_ms(value: object) -> object:
-    return _number(value, lambda ms: math.ceil(ms / 1000))
-
-
-def _base(value: object) -> object:
-    return _number(value, lambda seconds: max(2, math.ceil(seconds)))
-
-
-def _base_of_ms(value: object) -> object:
-    return _number(value, lambda ms: max(2, math.ceil(ms / 1000)))
+    return convert
 
 
 def _level(value: object) -> object:
     return "warning" if str(value).strip().lower() == "warn" else value
 
 
+_whole_seconds = _scaled(math.ceil)
+_whole_seconds_of_ms = _scaled(lambda ms: math.ceil(ms / 1000))
+_base = _scaled(lambda seconds: max(2, math.ceil(seconds)))
+_base_of_ms = _scaled(lambda ms: max(2, math.ceil(ms / 1000)))
 _SECONDS = "it was in seconds"
 _UP = "in whole seconds, rounded up"
 _POWERS = f"{_UP}, at least 2: the delay after attempt n is the base to the power n"
@@ -69,7 +58,9 @@ ALIASES: dict[str, tuple[Alias, ...]] = {
     "database.url": (Alias("DATABASE_URL"),),
     "worker.id": (Alias("WORKER_ID"),),
     "worker.concurrency": (Alias("worker.count"),),
-    "jobs.poll_interval_ms": (Alias("POLL_INTERVAL", _in_milliseconds, _SECONDS),),
+    "jobs.poll_interval_ms": (
+        Alias("POLL_INTERVAL", _scaled(lambda seconds: round(seconds * 1000)), _SECONDS),
+    ),
     "jobs.lease_seconds": (
         Alias("DEFAULT_LEASE_SEC"),
         Alias("QUEUE_VISIBILITY_SEC"),

@@ -5,9 +5,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_network
+from typing import TypeVar
 
 from bpc_worker.jobs.model import Priority
 
+T = TypeVar("T")
 Parse = Callable[[object], object]
 Schema = Mapping[str, object]
 
@@ -28,31 +30,27 @@ class Kind:
     schema: Schema = field(default_factory=dict)
 
 
-def whole(low: int, high: int) -> Kind:
-    def parse(value: object) -> int:
-        number = int(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
+def _number(read: type[int] | type[float], fits: Callable[[float], bool]) -> Parse:
+    def parse(value: object) -> float:
+        found = read(value) if isinstance(value, str) else value
+        if isinstance(found, bool) or not isinstance(found, int | read) or not fits(found):
             raise ValueError
-        return number
+        return read(found)
 
+    return parse
+
+
+def whole(low: int, high: int) -> Kind:
     schema = {"type": "integer", "minimum": low, "maximum": high}
-    return Kind(f"a whole number from {low} to {high}", parse, schema)
+    words = f"a whole number from {low} to {high}"
+    return Kind(words, _number(int, lambda found: low <= found <= high), schema)
 
 
 def number(low: float, high: float, *, above: bool = False) -> Kind:
     """A number from `low` (or above it) to `high`."""
-
-    def fits(number: float) -> bool:
-        return low <= number <= high and not (above and number == low)
-
-    def parse(value: object) -> float:
-        number = float(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, int | float) or not fits(number):
-            raise ValueError
-        return float(number)
-
     schema = {"type": "number", "exclusiveMinimum" if above else "minimum": low, "maximum": high}
-    return Kind(f"a number {'above' if above else 'from'} {low:g} to {high:g}", parse, schema)
+    words = f"a number {'above' if above else 'from'} {low:g} to {high:g}"
+    return Kind(words, _number(float, lambda n: low <= n <= high and not (above and n == low)), schema)
 
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
@@ -73,38 +71,43 @@ def duration(low: float, high: float) -> Kind:
     return Kind(words, lambda value: seconds.parse(seconds_of(value)), schema)
 
 
-def text(longest: int) -> Kind:
-    def parse(value: object) -> str:
-        if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():
-            raise ValueError
-        return value
+def _one_of(words: Mapping[str, object]) -> Parse:
+    """What one of the words stands for."""
 
-    schema = {"type": "string", "minLength": 1, "maxLength": longest}
-    return Kind(f"text of 1 to {longest} printable characters (in YAML, quote numbers)", parse, schema)
+    def parse(value: object) -> object:
+        word = str(value).strip().lower()
+        if word not in words:
+            raise ValueError
+        return words[word]
+
+    return parse
 
 
 def choice(*options: str) -> Kind:
+    return Kind(" or ".join(options), _one_of({word: word for word in options}), {"enum": list(options)})
+
+
+_SWITCH = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
+switch = Kind("true or false (also 1/0, yes/no, on/off)", _one_of(_SWITCH), {"type": "boolean"})
+
+
+def _printable(fits: Callable[[str], object]) -> Callable[[object], str]:
     def parse(value: object) -> str:
-        word = str(value).strip().lower()
-        if word not in options:
+        if not isinstance(value, str) or not value.isprintable() or not fits(value):
             raise ValueError
-        return word
+        return value
 
-    return Kind(" or ".join(options), parse, {"enum": list(options)})
-
-
-_SWITCH = {"true": True, "1": True, "yes": True, "on": True}
-_SWITCH |= {"false": False, "0": False, "no": False, "off": False}
+    return parse
 
 
-def _switch(value: object) -> bool:
-    word = str(value).strip().lower()
-    if word not in _SWITCH:
-        raise ValueError
-    return _SWITCH[word]
+def _short(longest: int) -> Callable[[object], str]:
+    return _printable(lambda value: 0 < len(value) <= longest)
 
 
-switch = Kind("true or false (also 1/0, yes/no, on/off)", _switch, {"type": "boolean"})
+def text(longest: int) -> Kind:
+    schema = {"type": "string", "minLength": 1, "maxLength": longest}
+    words = f"text of 1 to {longest} printable characters (in YAML, quote numbers)"
+    return Kind(words, _short(longest), schema)
 
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})|%00")
@@ -143,149 +146,97 @@ def _is_place(place: str) -> bool:
     return found is not None and int(found[2] or 0) <= _HIGHEST_PORT
 
 
-_name = text(100)
+def decoded(value: object, least: int, most: int) -> bytes:
+    """So many bytes, from base64."""
+    return _sized(b64decode(str(value).strip(), validate=True), least, most)
 
 
-def _list_of(value: object, kind: Kind) -> tuple[str, ...]:
-    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-    if not isinstance(parts, list | tuple):
-        raise ValueError  # noqa: TRY004 - the word for a value that is not allowed
-    for part in parts:
-        kind.parse(part)
-    return tuple(dict.fromkeys(parts))
-
-
-def _names(value: object) -> tuple[str, ...]:
-    # A file of old has a mapping from priority to queue here.
-    found = _list_of(list(value.values()) if isinstance(value, dict) else value, _name)
-    if not found:
-        raise ValueError
+def _sized(found: bytes, least: int, most: int) -> bytes:
+    if not least <= len(found) <= most:
+        raise NotAllowedError(f"it has {len(found)} bytes")
     return found
-
-
-names = Kind("names of 1 to 100 characters, a list or separated by commas", _names, {**_LIST, "minItems": 1})
 
 
 def secret_bytes(least: int, most: int) -> Kind:
     """Random bytes in base64."""
-
-    def parse(value: object) -> bytes:
-        found = b64decode(str(value).strip(), validate=True)
-        if not least <= len(found) <= most:
-            raise NotAllowedError(f"it has {len(found)} bytes")
-        return found
-
     length = f"exactly {least}" if least == most else f"{least} to {most}"
-    return Kind(f"{length} bytes in base64", parse, {"type": "string", "contentEncoding": "base64"})
+    schema = {"type": "string", "contentEncoding": "base64"}
+    return Kind(f"{length} bytes in base64", lambda value: decoded(value, least, most), schema)
 
 
 def _public_key(value: object) -> str:
     """In base64, however it was written."""
     written = str(value).strip()
     found = bytes.fromhex(written) if _HEX_KEY.fullmatch(written) else b64decode(written, validate=True)
-    if len(found) != 32:  # noqa: PLR2004 - that is what an Ed25519 key has
-        raise NotAllowedError(f"it has {len(found)} bytes")
-    return b64encode(found).decode("ascii")
+    return b64encode(_sized(found, 32, 32)).decode("ascii")
 
 
 public_key = Kind("exactly 32 bytes in base64 or hex", _public_key, {"type": "string"})
 
 
-def _folders(value: object) -> tuple[str, ...]:
-    found = _list_of(value, text(4096))
-    for folder in found:
-        if not folder.startswith("/"):
-            raise NotAllowedError(f"{folder} is not an absolute path")
-    return found
+def _listed(
+    read: Callable[[object], T], each: Callable[[T], T] = lambda found: found, *, least: int = 0
+) -> Callable[[object], tuple[T, ...]]:
+    """At least so many of what is read, none of them twice, each as the other function gives it back."""
+
+    def parse(value: object) -> tuple[T, ...]:
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or len(parts) < least:
+            raise ValueError
+        return tuple(each(found) for found in dict.fromkeys([read(part) for part in parts]))
+
+    return parse
 
 
-folders = Kind("absolute paths of folders, a list or separated by commas", _folders, _LIST)
+def _like(pattern: str, complaint: str) -> Callable[[str], str]:
+    def check(written: str) -> str:
+        if not re.fullmatch(pattern, written):
+            raise NotAllowedError(f"{written} {complaint}")
+        return written
+
+    return check
 
 
-def _folder(value: object) -> str:
-    [found] = _folders([value])
-    return found
+def _cidr(written: str) -> str:
+    try:
+        ip_network(written)
+    except ValueError as error:
+        raise NotAllowedError(str(error)) from error
+    return written
 
 
-folder = Kind("the absolute path of a folder", _folder, {"type": "string", "pattern": "^/"})
+def _ending(written: str) -> str:
+    return "." + written.lower().removeprefix(".")
 
 
-file = Kind("the absolute path of a file", _folder, {"type": "string", "pattern": "^/"})
-
-
-def _ports(value: object) -> tuple[int, ...]:
-    parts = [value] if isinstance(value, int) else value
-    parts = parts.split(",") if isinstance(parts, str) else parts
-    if not isinstance(parts, list | tuple) or not parts:
-        raise ValueError
-    return tuple(dict.fromkeys(int(str(_port.parse(part))) for part in parts))
-
-
+_OR_COMMAS = "a list or separated by commas"
+_PATH = {"type": "string", "pattern": "^/"}
 _port = whole(1, 65535)
+_names = _listed(_short(100), least=1)
+_folders = _listed(_short(4096), _like("/.*", "is not an absolute path"))
+_tables = _listed(_short(63), _like("[a-z_][a-z0-9_]*", "is no plain name of a table"))
+_ports = _listed(_port.parse, least=1)
+
+names = Kind(
+    f"names of 1 to 100 characters, {_OR_COMMAS}",
+    # A file of old has a mapping from priority to queue here.
+    lambda value: _names(list(value.values()) if isinstance(value, dict) else value),
+    {**_LIST, "minItems": 1},
+)
+folders = Kind(f"absolute paths of folders, {_OR_COMMAS}", _folders, _LIST)
+folder = Kind("the absolute path of a folder", lambda value: _folders([value])[0], _PATH)
+file = Kind("the absolute path of a file", folder.parse, _PATH)
+cidrs = Kind(f"networks like 10.1.0.0/16 or fd00::/8, {_OR_COMMAS}", _listed(_short(50), _cidr), _LIST)
+patterns = Kind(f"patterns like *.csv, {_OR_COMMAS}", _listed(_short(200)), _LIST)
+endings = Kind(f"endings of file names like .json, {_OR_COMMAS}", _listed(_short(200), _ending), _LIST)
+tables = Kind(f"plain lower-case names of tables, {_OR_COMMAS}", _tables, _LIST)
 ports = Kind(
-    "whole numbers from 1 to 65535, a list or separated by commas",
-    _ports,
+    f"whole numbers from 1 to 65535, {_OR_COMMAS}",
+    lambda value: _ports([value] if isinstance(value, int) else value),
     {"type": "array", "items": _port.schema, "minItems": 1},
 )
-
-
-def _cidrs(value: object) -> tuple[str, ...]:
-    found = _list_of(value, text(50))
-    for cidr in found:
-        try:
-            ip_network(cidr)
-        except ValueError as error:
-            raise NotAllowedError(str(error)) from error
-    return found
-
-
-cidrs = Kind("networks like 10.1.0.0/16 or fd00::/8, a list or separated by commas", _cidrs, _LIST)
-
-
-def _patterns(value: object) -> tuple[str, ...]:
-    return _list_of(value, text(200))
-
-
-patterns = Kind("patterns like *.csv, a list or separated by commas", _patterns, _LIST)
-
-# What is being written, or was left by a program; names that begin with a dot are left alone anyway.
-UNFINISHED = (
-    "*.tmp",
-    "*.part",
-    "*.partial",
-    "*.crdownload",
-    "*.filepart",
-    "*.swp",
-    "*~",
-    "Thumbs.db",
-    "desktop.ini",
-)
-
-
-def _endings(value: object) -> tuple[str, ...]:
-    return tuple("." + ending.lower().removeprefix(".") for ending in _patterns(value))
-
-
-endings = Kind("endings of file names like .json, a list or separated by commas", _endings, _LIST)
-
-
-def _priority(value: object) -> str:
-    return Priority.named(value).label
-
-
 priority = Kind(
     "critical, high, normal or low (or 0 to 3)",
-    _priority,
+    lambda value: Priority.named(value).label,
     {"enum": [*(each.label for each in Priority), *(each.value for each in Priority)]},
 )
-
-
-def _tables(value: object) -> tuple[str, ...]:
-    found = _list_of(value, text(63))
-    for table in found:
-        if not re.fullmatch(r"[a-z_][a-z0-9_]*", table):
-            raise NotAllowedError(f"{table} is no plain name of a table")
-    return found
-
-
-tables = Kind("plain lower-case names of tables, a list or separated by commas", _tables, _LIST)

@@ -2,14 +2,13 @@
 
 import json
 import re
-from base64 import b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 import msgspec
 
-from bpc_worker.config.kinds import Kind, NotAllowedError, secret_bytes
+from bpc_worker.config.kinds import Kind, NotAllowedError, Schema, decoded, secret_bytes
 from bpc_worker.handler_api import Command
 from bpc_worker.jobs.cron import Cron, CronError
 
@@ -22,9 +21,9 @@ _MOST_DAYS = 36500
 
 OTHERS = "*"  # in a mapping by type: every type that is not named
 _SEED = secret_bytes(32, 32)
-_JOB_TYPE = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
-_KEY_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
-_SEALING_KEY_SIZE = 32
+_NAME = "[a-z][a-z0-9_-]{0,63}", "the name must match"
+_JOB_TYPE = "[A-Z][A-Z0-9_]{2,63}", "a job type matches"
+_KEY_NAME = "[A-Za-z0-9._-]{1,100}", "the name of a key matches"
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*$")]
 _Path = Annotated[str, msgspec.Meta(pattern=r"^/[^\0]*$")]
@@ -40,15 +39,19 @@ class Rate:
     burst: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One job at every tick of the cron expression, in UTC."""
 
     cron: str
     type: str
-    payload: Mapping[str, object] = field(default_factory=dict, repr=False)
-    tenant: str | None = None
-    queue: str | None = None
+    payload: dict[str, object] = {}
+    tenant: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    queue: Annotated[str, msgspec.Meta(min_length=1, max_length=100)] | None = None
+
+    def __repr__(self) -> str:  # a payload may hold secrets
+        return (
+            f"Schedule(cron={self.cron!r}, type={self.type!r}, tenant={self.tenant!r}, queue={self.queue!r})"
+        )
 
 
 class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
@@ -65,68 +68,45 @@ class _RateEntry(msgspec.Struct, forbid_unknown_fields=True):
     burst: Annotated[float, msgspec.Meta(ge=1, le=1_000_000)] | None = None
 
 
-class _ScheduleEntry(msgspec.Struct, forbid_unknown_fields=True):
-    cron: str
-    type: str
-    payload: dict[str, object] = {}
-    tenant: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
-    queue: Annotated[str, msgspec.Meta(min_length=1, max_length=100)] | None = None
+def _read(value: object) -> object:
+    """A text is JSON, as it comes from the environment."""
+    found: object = json.loads(value) if isinstance(value, str) else value
+    return found
 
 
-def _mapping(value: object, entry: Callable[[object, object], T]) -> dict[str, T]:
-    """Every entry by its name, or everything that is wrong with them."""
-    entries: object = json.loads(value) if isinstance(value, str) else value
+def _mapping(value: object, entry: Callable[[object, object], T], *, secret: bool = False) -> dict[str, T]:
+    """Every entry by its name, or everything that is wrong with them.
+
+    What is wrong with a secret is told by its number: where a name should be, there may be a key.
+    """
+    entries = _read(value)
     if not isinstance(entries, dict):
         raise NotAllowedError("it is not a mapping")
     found: dict[str, T] = {}
     wrong: list[str] = []
-    for name, each in entries.items():
+    for number, (name, each) in enumerate(entries.items(), start=1):
         try:
             found[name] = entry(name, each)
         except (NotAllowedError, msgspec.ValidationError) as error:
+            if secret:
+                raise NotAllowedError(f"key {number}: {error}") from None
             wrong.append(f"{name}: {error}")
     if wrong:
         raise NotAllowedError("; ".join(wrong))
     return found
 
 
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
-        raise NotAllowedError("the name must match ^[a-z][a-z0-9_-]{0,63}$")
-
-
-def _check_type(name: object) -> None:
-    if not isinstance(name, str) or not _JOB_TYPE.fullmatch(name):
-        raise NotAllowedError(f"a job type matches ^{_JOB_TYPE.pattern}$")
+def _check_name(name: object, pattern: str, what: str) -> None:
+    if not isinstance(name, str) or not re.fullmatch(pattern, name):
+        raise NotAllowedError(f"{what} ^{pattern}$")
 
 
 def _command(name: object, entry: object) -> Command:
-    _check_name(name)
+    _check_name(name, *_NAME)
     parsed = msgspec.convert(entry, _CommandEntry)
     if not parsed.argv[0].startswith("/"):
         raise NotAllowedError("argv[0] must be an absolute path")
     return Command(**msgspec.structs.asdict(parsed))
-
-
-def _one_command(value: object) -> Command:
-    return _command("command", json.loads(value) if isinstance(value, str) else value)
-
-
-def _seeds(value: object) -> dict[str, object]:
-    """What is wrong is told by its number: where a key id should be, there may be a seed."""
-    entries: object = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(entries, dict):
-        raise NotAllowedError("it is not a mapping")
-    found: dict[str, object] = {}
-    for number, (name, seed) in enumerate(entries.items(), start=1):
-        if not isinstance(name, str) or not 0 < len(name) <= 200:  # noqa: PLR2004
-            raise NotAllowedError(f"key {number}: a key id has 1 to 200 characters")
-        try:
-            found[name] = _SEED.parse(seed)
-        except ValueError as error:  # whose words must not show what was given
-            detail = f" ({error})" if isinstance(error, NotAllowedError) else ""
-            raise NotAllowedError(f"key {number}: not {_SEED.allowed}{detail}") from None
-    return found
 
 
 def _rate(name: object, entry: object) -> Rate:
@@ -137,53 +117,42 @@ def _rate(name: object, entry: object) -> Rate:
     return Rate(per_second=parsed.per_second, burst=parsed.burst or max(1.0, parsed.per_second))
 
 
-def _check_cron(text: str) -> None:
+def _schedule(name: object, entry: object) -> Schedule:
+    _check_name(name, *_NAME)
+    parsed = msgspec.convert(entry, Schedule)
     try:
-        Cron.parse(text)
+        Cron.parse(parsed.cron)
     except CronError as error:
         raise NotAllowedError(str(error)) from error
+    _check_name(parsed.type, *_JOB_TYPE)
+    return parsed
 
 
-def _schedule(name: object, entry: object) -> Schedule:
-    _check_name(name)
-    parsed = msgspec.convert(entry, _ScheduleEntry)
-    _check_cron(parsed.cron)
-    _check_type(parsed.type)
-    return Schedule(
-        cron=parsed.cron, type=parsed.type, payload=parsed.payload, tenant=parsed.tenant, queue=parsed.queue
-    )
+def _seed(name: object, seed: object) -> object:
+    if not isinstance(name, str) or not 0 < len(name) <= 200:  # noqa: PLR2004
+        raise NotAllowedError("a key id has 1 to 200 characters")
+    try:
+        return _SEED.parse(seed)
+    except ValueError as error:  # whose words must not show what was given
+        detail = f" ({error})" if isinstance(error, NotAllowedError) else ""
+        raise NotAllowedError(f"not {_SEED.allowed}{detail}") from None
 
 
 def _sealing_key(name: object, entry: object) -> bytes:
-    if not isinstance(name, str) or not _KEY_NAME.fullmatch(name):
-        raise NotAllowedError(f"the name of a key matches ^{_KEY_NAME.pattern}$")
+    _check_name(name, *_KEY_NAME)
     try:
-        found = b64decode(str(entry).strip(), validate=True)
-    except ValueError:
-        raise NotAllowedError("it is not base64") from None
-    if len(found) != _SEALING_KEY_SIZE:
-        raise NotAllowedError(f"it has {len(found)} bytes")
-    return found
+        return decoded(entry, 32, 32)
+    except ValueError as error:
+        raise NotAllowedError(
+            str(error) if isinstance(error, NotAllowedError) else "it is not base64"
+        ) from None
 
 
 def _sealing_keys(value: object) -> dict[str, bytes]:
-    """Also as NAME:BASE64,NAME:BASE64, which is easier to put into a variable.
-
-    What is wrong is told by its number: where a name should be, there may be a key.
-    """
+    """Also as NAME:BASE64,NAME:BASE64, which is easier to put into a variable."""
     if isinstance(value, str) and not value.lstrip().startswith("{"):
         value = {name.strip(): key for name, _, key in (part.partition(":") for part in value.split(","))}
-    elif isinstance(value, str):
-        value = json.loads(value)
-    if not isinstance(value, dict):
-        raise NotAllowedError("it is not a mapping")
-    found = {}
-    for number, (name, entry) in enumerate(value.items(), start=1):
-        try:
-            found[str(name)] = _sealing_key(name, entry)
-        except NotAllowedError as error:
-            raise NotAllowedError(f"key {number}: {error}") from None
-    return found
+    return _mapping(value, _sealing_key, secret=True)
 
 
 def _days(kind: object, value: object) -> int:
@@ -201,7 +170,7 @@ def by_type(kind: Kind, others: float) -> Kind:
 
     def entry(name: object, value: object) -> object:
         if name != OTHERS:
-            _check_type(name)
+            _check_name(name, *_JOB_TYPE)
         try:
             return kind.parse(value)
         except ValueError:
@@ -211,17 +180,16 @@ def by_type(kind: Kind, others: float) -> Kind:
         many = isinstance(value, dict) or (isinstance(value, str) and value.lstrip().startswith("{"))
         return {OTHERS: others} | _mapping(value if many else {OTHERS: value}, entry)
 
-    schema = {"anyOf": [kind.schema, {"type": "object", "additionalProperties": kind.schema}]}
     words = f"{kind.allowed}, or a mapping (JSON in the environment) of job types to it, * for the others"
-    return Kind(words, parse, schema)
+    return Kind(words, parse, {"anyOf": [kind.schema, _by_name(kind.schema)]})
 
 
-def _objects(**properties: str) -> Mapping[str, object]:
-    """A mapping of names to objects with these properties."""
-    return {"type": "object", "additionalProperties": _object(**properties)}
+def _by_name(schema: Schema) -> Schema:
+    """A mapping of names to that."""
+    return {"type": "object", "additionalProperties": schema}
 
 
-def _object(**properties: str) -> Mapping[str, object]:
+def _object(**properties: str) -> Schema:
     """An object with these properties and types; one with a ! is needed."""
     shape = {name: {"type": kind.rstrip("!")} for name, kind in properties.items()}
     needed = [name for name, kind in properties.items() if kind.endswith("!")]
@@ -239,44 +207,40 @@ _COMMAND = _object(
     env="object",
     cwd="string",
 )
-commands = Kind(
-    f"a mapping (JSON in the environment) of names to {_COMMAND_WORDS}",
-    lambda value: _mapping(value, _command),
-    {"type": "object", "additionalProperties": _COMMAND},
+_RATE = {"anyOf": [{"type": "number"}, _object(per_second="number!", burst="number")]}
+_SCHEDULE = _object(cron="string!", type="string!", payload="object", tenant="string", queue="string")
+_MAPPING = "a mapping (JSON in the environment) of"
+
+command = Kind(
+    f"(JSON in the environment) {_COMMAND_WORDS}",
+    lambda value: _command("command", _read(value)),
+    _COMMAND,
 )
-command = Kind(f"(JSON in the environment) {_COMMAND_WORDS}", _one_command, _COMMAND)
+commands = Kind(
+    f"{_MAPPING} names to {_COMMAND_WORDS}", lambda value: _mapping(value, _command), _by_name(_COMMAND)
+)
 seeds = Kind(
-    f"a mapping (JSON in the environment) of key ids to {_SEED.allowed}",
-    _seeds,
-    {"type": "object", "additionalProperties": _SEED.schema},
+    f"{_MAPPING} key ids to {_SEED.allowed}",
+    lambda value: _mapping(value, _seed, secret=True),
+    _by_name(_SEED.schema),
 )
 retention = Kind(
-    "a mapping (JSON in the environment) of "
-    + ", ".join(f"{kind} to 0 or {least} and more" for kind, least in FEWEST_DAYS.items()),
+    f"{_MAPPING} " + ", ".join(f"{kind} to 0 or {least} and more" for kind, least in FEWEST_DAYS.items()),
     lambda value: KEPT | _mapping(value, _days),
     _object(**dict.fromkeys(FEWEST_DAYS, "integer")),
 )
 rates = Kind(
-    "a mapping (JSON in the environment) of job types, or other buckets, to {per_second: 5, burst: 10}",
+    f"{_MAPPING} job types, or other buckets, to {{per_second: 5, burst: 10}}",
     lambda value: _mapping(value, _rate),
-    {
-        "type": "object",
-        "additionalProperties": {
-            "anyOf": [
-                {"type": "number"},
-                _object(per_second="number!", burst="number"),
-            ]
-        },
-    },
+    _by_name(_RATE),
 )
 schedules = Kind(
-    "a mapping (JSON in the environment) of names to "
-    '{cron: "0 3 * * *", type: JOB_TYPE, payload: {}, tenant: name, queue: default}',
+    f'{_MAPPING} names to {{cron: "0 3 * * *", type: JOB_TYPE, payload: {{}}, tenant: name, queue: default}}',
     lambda value: _mapping(value, _schedule),
-    _objects(cron="string!", type="string!", payload="object", tenant="string", queue="string"),
+    _by_name(_SCHEDULE),
 )
 sealing_keys = Kind(
     "NAME:KEY,NAME:KEY or a mapping of names to keys, each of 32 bytes in base64",
     _sealing_keys,
-    {"type": "object", "additionalProperties": {"type": "string", "contentEncoding": "base64"}},
+    _by_name(_SEED.schema),
 )

@@ -1,176 +1,195 @@
-"""What the worker is told: defaults < file < environment < flags, as one frozen Settings."""
+"""Every setting, once: its section and name, its type, what it may be, its help and its default.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from operator import attrgetter
-from types import MappingProxyType
-from typing import Literal
+The sections about passports, from the inbox to the webhooks, are in `passport_settings`.
+"""
 
-import msgspec
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-from bpc_worker.config.checks import PARTS, settle
-from bpc_worker.config.maps import Rate, Schedule
-from bpc_worker.config.sources import Draft, take_environment, take_file, take_flags
+from bpc_worker.config import kinds, maps
+from bpc_worker.config.keys import keys_of, section, setting
+from bpc_worker.config.passport_settings import (
+    CircuitBreaker,
+    Disclosure,
+    Ingest,
+    Limits,
+    Producer,
+    Retention,
+    Signing,
+    Webhook,
+)
 from bpc_worker.handler_api import Command
 
-__all__ = ["Command", "ConfigError", "Settings", "describe", "load"]
-
-_NO_FLAGS: Mapping[str, object] = MappingProxyType({})
-
-
-class ConfigError(Exception):
-    """Everything that is wrong with the configuration, at once."""
-
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
+_DAY = 86400
+_postgres = kinds.url("postgresql", "postgres", libpq=True)
+_sslmode = kinds.choice("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
 
-@dataclass(frozen=True, slots=True)
+@section
 class Database:
-    url: str | None = field(repr=False)
-    direct_url: str | None = field(repr=False)
-    migrate_url: str | None = field(repr=False)
-    prepared_statements: bool
-    handler_connections: int
-    statement_timeout_seconds: float
+    url: Annotated[
+        str | None,
+        setting(
+            _postgres,
+            "the database; without one, dev starts an embedded PostgreSQL",
+            env="BPC_DATABASE_URL",
+            secret=True,
+        ),
+    ] = None
+    direct_url: Annotated[
+        str | None,
+        setting(
+            _postgres,
+            "the database without a pooler in between, for LISTEN",
+            env="BPC_DATABASE_DIRECT_URL",
+            secret=True,
+        ),
+    ] = None
+    migrate_url: Annotated[
+        str | None,
+        setting(
+            _postgres,
+            "the database as the owner of the schema, for migrations",
+            env="BPC_MIGRATE_DATABASE_URL",
+            secret=True,
+        ),
+    ] = None
+    # The parts of a database URL; they end up in `url`.
+    host: Annotated[
+        str | None, setting(kinds.text(255), "host of the database, or folder of its socket", part=True)
+    ] = None
+    port: Annotated[int | None, setting(kinds.whole(1, 65535), "port of the database", part=True)] = None
+    user: Annotated[str | None, setting(kinds.text(128), "user of the database", part=True)] = None
+    password: Annotated[
+        str | None, setting(kinds.text(1024), "password of the user", secret=True, part=True)
+    ] = None
+    name: Annotated[str | None, setting(kinds.text(128), "name of the database", part=True)] = None
+    sslmode: Annotated[str | None, setting(_sslmode, "libpq's sslmode", part=True)] = None
+    prepared_statements: Annotated[bool, setting(kinds.switch, "off behind a transaction pooler")] = True
+    handler_connections: Annotated[int, setting(kinds.whole(1, 100), "connections that handlers share")] = 4
+    statement_timeout_seconds: Annotated[float, setting(kinds.number(1, 3600), "limit of one statement")] = 30
 
 
-@dataclass(frozen=True, slots=True)
+@section
 class Queue:
-    enabled: bool
-    url: str | None = field(repr=False)
-    exchange: str
-    routing_key: str
+    enabled: Annotated[bool, setting(kinds.switch, "listen to RabbitMQ; unset: when a URL is given")]
+    url: Annotated[str | None, setting(kinds.url("amqp", "amqps"), "the broker", secret=True)] = None
+    exchange: Annotated[str, setting(kinds.text(127), "exchange the triggers come from")] = "bpc"
+    routing_key: Annotated[str, setting(kinds.text(127), "routing key of the triggers")] = "jobs.trigger"
 
 
-@dataclass(frozen=True, slots=True)
+@section
 class Notify:
-    enabled: bool
+    enabled: Annotated[
+        bool, setting(kinds.switch, "listen to PostgreSQL's NOTIFY; unset: when RabbitMQ is off")
+    ]
 
 
-@dataclass(frozen=True, slots=True)
+@section
 class Jobs:
-    poll_interval_ms: int
-    lease_seconds: float
-    lease_renew_seconds: float
-    max_attempts_default: int
-    backoff_base: int
-    backoff_max: int
-    max_queued: int
-    warn_depth: int
-    retention_days: Mapping[str, int]  # by type; "*": the others
+    poll_interval_ms: Annotated[int, setting(kinds.whole(50, 3_600_000), "pause between two looks")] = 1000
+    lease_seconds: Annotated[
+        float, setting(kinds.number(5, _DAY), "how long a claim lasts unless renewed")
+    ] = 60
+    lease_renew_seconds: Annotated[
+        float, setting(kinds.number(0, _DAY, above=True), "pause between renewals")
+    ] = 30
+    max_attempts_default: Annotated[int, setting(kinds.whole(1, 1000), "attempts before a dead letter")] = 5
+    backoff_base: Annotated[
+        int, setting(kinds.whole(1, 60), "delay after attempt n: base to the power n")
+    ] = 2
+    backoff_max: Annotated[int, setting(kinds.whole(1, _DAY), "longest delay in seconds")] = 1024
+    max_queued: Annotated[
+        int,
+        setting(
+            kinds.whole(0, 1_000_000_000),
+            "queued jobs above which no more are taken, per tenant and in all; 0: no limit",
+        ),
+    ] = 0
+    warn_depth: Annotated[
+        int, setting(kinds.whole(0, 1_000_000_000), "queued jobs above which a warning is logged; 0: never")
+    ] = 0
+    retention_days: Annotated[
+        Mapping[str, int],
+        setting(
+            maps.by_type(kinds.whole(0, 36500), 0),
+            "days after which a finished job may be removed, per type; 0: kept; dead letters always are",
+        ),
+    ] = {maps.OTHERS: 0}
 
 
-@dataclass(frozen=True, slots=True)
+@section
 class Worker:
-    id: str
-    concurrency: int
-    processes: int
-    queues: tuple[str, ...]
-    job_timeout_seconds: float
-    shutdown_grace_seconds: float
-    child_memory_mb: int
-    child_cpu_seconds: float
+    id: Annotated[str, setting(kinds.text(200), "name of this worker in the rows")]
+    concurrency: Annotated[int, setting(kinds.whole(1, 1000), "jobs at a time")] = 10
+    processes: Annotated[int, setting(kinds.whole(1, 64), "child processes for CPU-heavy work")] = 2
+    queues: Annotated[tuple[str, ...], setting(kinds.names, "queues to take jobs from")] = ("default",)
+    job_timeout_seconds: Annotated[float, setting(kinds.number(0.1, _DAY), "limit of one attempt")] = 300
+    shutdown_grace_seconds: Annotated[
+        float,
+        setting(
+            kinds.number(0, 3600),
+            "how long running jobs may go on after SIGTERM",
+            env="BPC_SHUTDOWN_GRACE_SECONDS",
+        ),
+    ] = 25
+    child_memory_mb: Annotated[int, setting(kinds.whole(64, 1_048_576), "memory of one child process")] = 1024
+    child_cpu_seconds: Annotated[float, setting(kinds.number(1, _DAY), "CPU time of one child process")] = 300
 
 
-@dataclass(frozen=True, slots=True)
+@section
 class Reaper:
-    interval_seconds: float
-    sla_factor: Mapping[str, float]  # by type; "*": the others
-    tables: tuple[str, ...]
-    sample_interval: float
+    interval_seconds: Annotated[float, setting(kinds.number(0.1, 3600), "pause between two passes")] = 15
+    sla_factor: Annotated[
+        Mapping[str, float],
+        setting(
+            maps.by_type(kinds.number(1, 1000), 6),
+            "a job is overdue after its expected duration times this, per type",
+        ),
+    ] = {maps.OTHERS: 6.0}
+    tables: Annotated[
+        tuple[str, ...], setting(kinds.tables, "further tables with the lease columns, to be reaped too")
+    ] = ()
+    sample_interval: Annotated[
+        float, setting(kinds.duration(1, 3600), "pause between two samples of queue lengths, in seconds")
+    ] = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Producer:
-    scan_dir: str | None
-    include_globs: tuple[str, ...]
-    exclude_globs: tuple[str, ...]
-    default_priority: str
-    high_priority_exts: tuple[str, ...]
-    rate_limit_per_sec: float
-    rate_limit_key: str
-    scan_interval_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
+@section
 class Http:
-    host: str
-    port: int
+    host: Annotated[str, setting(kinds.text(255), "address of probes and metrics")] = "127.0.0.1"
+    port: Annotated[int, setting(kinds.whole(0, 65535), "port of probes and metrics; 0: any free one")] = 8080
 
 
-@dataclass(frozen=True, slots=True)
+@section
 class Health:
-    require_queue: bool
+    require_queue: Annotated[bool, setting(kinds.switch, "not ready without the broker")] = False
 
 
-@dataclass(frozen=True, slots=True)
+@section
 class Log:
-    level: Literal["debug", "info", "warning", "error"]
-    format: Literal["auto", "json", "console"]
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        setting(kinds.choice("debug", "info", "warning", "error"), "least level logged"),
+    ] = "info"
+    format: Annotated[
+        Literal["auto", "json", "console"],
+        setting(kinds.choice("auto", "json", "console"), "auto: console on a terminal"),
+    ] = "auto"
 
 
-@dataclass(frozen=True, slots=True)
-class Signing:
-    private_key: bytes | None = field(repr=False)
-    command: Command | None = field(repr=False)  # asked instead, where the key is elsewhere
-    public_key: str | None  # of that key, in base64
-    key_id: str | None
-    former_keys: Mapping[str, bytes] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Disclosure:
-    key: bytes | None = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Ingest:
-    folders: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    document_bytes: int
-    payload_bytes: int
-    proof_bytes: int
-    receipt_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    days: Mapping[str, int]  # by kind; 0: kept
-
-
-@dataclass(frozen=True, slots=True)
+@section
 class Tracing:
-    enabled: bool
-    endpoint: str | None
+    enabled: Annotated[bool, setting(kinds.switch, "a span per job, by OpenTelemetry")] = False
+    endpoint: Annotated[str | None, setting(kinds.url("http", "https"), "where spans are sent (OTLP)")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    sealing_keys: Mapping[str, bytes] = field(repr=False)  # the first one seals, all of them open
-    endpoint_concurrency: int
-    disable_after: float
-    ports: tuple[int, ...]
-    allow_cidrs: tuple[str, ...]
-    ca_file: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class CircuitBreaker:
-    failure_threshold: float
-    window: float
-    cooldown_period: float
-    min_samples: int
-    half_open_probes: int
-
-
-@dataclass(frozen=True, slots=True)
+@section
 class Settings:
-    env: Literal["dev", "prod"]
+    env: Annotated[
+        Literal["dev", "prod"],
+        setting(kinds.choice("dev", "prod"), "prod refuses what is meant for development"),
+    ] = "dev"
     database: Database
     queue: Queue
     notify: Notify
@@ -183,83 +202,30 @@ class Settings:
     log: Log
     signing: Signing
     disclosure: Disclosure
-    compiler_build_id: str
+    compiler_build_id: Annotated[
+        str, setting(kinds.text(100), "the semantics passports are compiled with")
+    ] = "bpc-core-1"
     ingest: Ingest
     limits: Limits
     retention: Retention
     tracing: Tracing
     webhook: Webhook
     circuit_breaker: CircuitBreaker
-    rate_limits: Mapping[str, Rate]
-    schedules: Mapping[str, Schedule]
-    data_dir: str | None
-    commands: Mapping[str, Command] = field(repr=False)
+    rate_limits: Annotated[
+        Mapping[str, maps.Rate],
+        setting(maps.rates, "jobs per second by type, or by the name of another bucket"),
+    ] = {}
+    schedules: Annotated[
+        Mapping[str, maps.Schedule], setting(maps.schedules, "jobs that are queued by the clock (cron, UTC)")
+    ] = {}
+    data_dir: Annotated[
+        str | None, setting(kinds.text(4096), "where the embedded PostgreSQL keeps its data")
+    ] = None
+    commands: Annotated[
+        Mapping[str, Command], setting(maps.commands, "programs that RUN_COMMAND may start", secret=True)
+    ] = {}
     sources: Mapping[str, str]
     hints: tuple[str, ...]
 
 
-def load(
-    *,
-    env: Mapping[str, str],
-    flags: Mapping[str, object] = _NO_FLAGS,
-    config_path: str | None = None,
-    default_worker_id: str = "bpc-worker",
-) -> Settings:
-    """The effective settings, or ConfigError with all that is wrong."""
-    draft = Draft()
-    draft.values["worker.id"] = default_worker_id
-    take_file(draft, config_path or env.get("BPC_CONFIG"))
-    take_environment(draft, env)
-    take_flags(draft, flags)
-    settle(draft)
-    if draft.problems:
-        raise ConfigError(draft.problems)
-    return _settings(draft)
-
-
-def describe(settings: Settings) -> list[tuple[str, str, str]]:
-    """Key, value and source of every setting; nothing in it is secret."""
-    from bpc_worker.observability.log import redact
-
-    rows = []
-    for name, source in settings.sources.items():
-        value: object = attrgetter(name)(settings)
-        rows.append((name, redact(_shown(value)), source))
-    return rows
-
-
-def _shown(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return str(value).lower()
-        case float():
-            return f"{value:.15g}"
-        case bytes():
-            return "***"
-        case Command():
-            return value.argv[0]
-        case dict():  # of commands and schedules only the names: what is in them may be secret
-            return ", ".join(_entry(name, each) for name, each in value.items())
-        case tuple():
-            return ", ".join(map(str, value))
-        case _:
-            return str(value)
-
-
-def _entry(name: str, value: object) -> str:
-    return f"{name}={_shown(value)}" if isinstance(value, int | float) else name
-
-
-def _settings(draft: Draft) -> Settings:
-    sources = {name: draft.sources[name] for name in draft.sources if name not in PARTS}
-    tree: dict[str, object] = {"sources": sources, "hints": draft.hints}
-    sections: dict[str, dict[str, object]] = {}
-    for name, value in draft.values.items():
-        section, _, leaf = name.rpartition(".")
-        if section:
-            sections.setdefault(section, {})[leaf] = value
-        else:
-            tree[leaf] = value
-    return msgspec.convert(tree | sections, Settings)
+KEYS = tuple(keys_of(Settings))

@@ -2,22 +2,26 @@
 
 import difflib
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
 
 from bpc_worker.config.aliases import DROPPED, Alias
-from bpc_worker.config.keys import KEYS, Key
+from bpc_worker.config.keys import Key
 from bpc_worker.config.kinds import NotAllowedError
+from bpc_worker.config.settings import KEYS
+from bpc_worker.config.yaml import load_strict
 
 DEFAULT_PATH = "bpc-worker.yaml"
-_OF_COMMANDS = (
-    "BPC_CONFIG",
-    "BPC_KEYS_FILE",
-    "BPC_TENANT",
-    "BPC_WEBHOOK_SECRET",
-)  # their options, no settings
+_BY_NAME = {key.name: key for key in KEYS}
+_NAMES = [name for key in KEYS for name in key.names]
+_OF_COMMANDS = ("BPC_CONFIG", "BPC_KEYS_FILE", "BPC_TENANT", "BPC_WEBHOOK_SECRET")  # options, no settings
+_VARIABLES = [
+    *_OF_COMMANDS,
+    *(name for key in KEYS for name in key.variables),
+    *(f"{name}_FILE" for key in KEYS if key.secret for name in key.variables),
+]
 _IGNORED = ("BPC_TEST_", "BPC_BENCH_")
 # Kubernetes tells every pod about a service called "bpc" or "bpc-…" in such variables.
 _SERVICE_LINK = re.compile(r"BPC_(\w+_)?(SERVICE_(HOST|PORT\w*)|PORT_\d+_(TCP|UDP|SCTP)\w*)")
@@ -29,7 +33,7 @@ class Draft:
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {key.name: key.default for key in KEYS}
-        self.sources = {key.name: "default" for key in KEYS}
+        self.sources = dict.fromkeys(_BY_NAME, "default")
         self.failed: set[str] = set()
         self.problems: list[str] = []
         self.hints: list[str] = []
@@ -43,8 +47,7 @@ class Draft:
             detail = f" ({error})" if isinstance(error, NotAllowedError) else ""
             shown = "***" if key.secret else repr(value)[:100]
             of = f" for {key.name}{', ' if old.note else ''}{old.note}" if old in key.aliases else ""
-            text = f"{shown} is not allowed; allowed{of}: {key.kind.allowed}{detail}"
-            self.refuse(key, source, text)
+            self.refuse(key, source, f"{shown} is not allowed; allowed{of}: {key.kind.allowed}{detail}")
         else:
             former = self.sources[key.name] if old.entry and self.sources[key.name] != "default" else ""
             self.sources[key.name] = f"{former}, {source}" if former else source
@@ -60,12 +63,16 @@ class Draft:
         self.problems.append(f"{key.name} ({source}): {text}")
         self.failed.add(key.name)
 
+    def complain(self, name: str, text: str) -> None:
+        """About a value that is allowed by itself, but not beside the others."""
+        self.problems.append(f"{self.origin(name)}: {text}")
+
     def has(self, name: str) -> bool:
         """Whether it has a value, be it a bad one that is reported anyway."""
         return self.values[name] is not None or name in self.failed
 
-    def whence(self, name: str) -> str:
-        return f"{name} ({self.sources[name]})"
+    def origin(self, *names: str) -> str:
+        return ", ".join(f"{name} ({self.sources[name]})" for name in names)
 
     def pick(self, key: Key, names: tuple[str, ...], given: Iterable[str]) -> list[str]:
         """The first of the names that is given, or all that are one entry each; old names earn a hint."""
@@ -75,11 +82,8 @@ class Draft:
         ]
         for name in found:
             if name != names[0]:
-                note = key.alias(name).note
                 ignored = f", and ignored because of {found[0]}" if name not in used else ""
-                self.hints.append(
-                    f"{name} is an old name of {names[0]}{f' ({note})' if note else ''}{ignored}"
-                )
+                self.hints.append(f"{name} is an old name of {names[0]}{key.alias(name).remark}{ignored}")
         return used
 
 
@@ -102,37 +106,31 @@ def take_file(draft: Draft, path: str | None) -> None:
     dropped = [name for name in DROPPED if any(_is_below(other, name) for other in given)]
     draft.hints += [f"{name} is not used any more: {DROPPED[name]}" for name in dropped]
     for name, value in given.items():
-        if not any(_is_below(name, unused) for unused in dropped):
+        if name not in _NAMES and not any(_is_below(name, unused) for unused in dropped):
             draft.problems += _unknown_key(f"{name} ({source})", name, value)
 
 
 def take_environment(draft: Draft, env: Mapping[str, str]) -> None:
     """An empty variable counts as not given, as templates leave them behind."""
     given = {name: value for name, value in env.items() if value}
-    readable = {
-        variable
-        for key in KEYS
-        for variable in key.variables
-        if variable in given or (key.secret and f"{variable}_FILE" in given)
-    }
     for key in KEYS:
+        readable = [
+            name for name in key.variables if name in given or (key.secret and f"{name}_FILE" in given)
+        ]
         for variable in draft.pick(key, key.variables, readable):
             _take_variable(draft, key, variable, given)
-    known = [*_OF_COMMANDS, *(name for key in KEYS for name in key.variables)]
-    known += [f"{name}_FILE" for key in KEYS if key.secret for name in key.variables]
     for name, value in env.items():
-        if name.startswith("BPC_") and name not in known and not _is_ignored(name, value):
-            draft.problems.append(f"env:{name}: unknown variable{_did_you_mean(name, known)}")
+        if name.startswith("BPC_") and name not in _VARIABLES and not _is_ignored(name, value):
+            draft.problems.append(f"env:{name}: unknown variable{_did_you_mean(name, _VARIABLES)}")
 
 
 def take_flags(draft: Draft, flags: Mapping[str, object]) -> None:
     """Flags are given under the dotted name; None is a flag that was not used."""
-    keys = {key.name: key for key in KEYS}
     for name, value in flags.items():
-        if name not in keys:
-            draft.problems.append(f"{name} (flag): unknown key{_did_you_mean(name, keys)}")
+        if name not in _BY_NAME:
+            draft.problems.append(f"{name} (flag): unknown key{_did_you_mean(name, _BY_NAME)}")
         elif value is not None:
-            draft.take(keys[name], value, "flag")
+            draft.take(_BY_NAME[name], value, "flag")
 
 
 def _take_variable(draft: Draft, key: Key, variable: str, given: Mapping[str, str]) -> None:
@@ -161,11 +159,8 @@ def _is_below(name: str, section: str) -> bool:
 
 
 def _unknown_key(where: str, name: str, value: object) -> Iterator[str]:
-    known = [known for key in KEYS for known in key.names]
-    if name in known:
-        return
-    if not any(other.startswith(f"{name}.") for other in known):
-        yield f"{where}: unknown key{_did_you_mean(name, [key.name for key in KEYS])}"
+    if not any(_is_below(known, name) for known in _NAMES):
+        yield f"{where}: unknown key{_did_you_mean(name, _BY_NAME)}"
     elif value is not None:
         yield f"{where}: is a section; its keys stand below it"
 
@@ -176,7 +171,7 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _read_yaml(path: Path) -> dict[str, object]:
-    root: object = _UniqueKeys(path.read_text(encoding="utf-8")).get_single_data()
+    root = load_strict(path.read_text(encoding="utf-8"))
     if root is not None and not isinstance(root, dict):
         raise NotAllowedError("the root must be a mapping")
     given: dict[str, object] = {}
@@ -191,26 +186,10 @@ def _flat(section: Mapping[object, object], prefix: str) -> Iterator[tuple[str, 
     """A section is the same as its keys with a dot; what is below a key belongs to its value."""
     for key, value in section.items():
         name = f"{prefix}{key}"
-        if isinstance(value, dict) and all(name != known.name for known in KEYS):
+        if isinstance(value, dict) and name not in _BY_NAME:
             yield from _flat(value, f"{name}.")
         else:
             yield name, value
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    def construct_mapping(
-        self,
-        node: yaml.MappingNode,
-        deep: bool = False,  # noqa: FBT001, FBT002 - the signature of the base
-    ) -> dict[Hashable, object]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            name = str(key.value)
-            if name in seen:
-                problem = f"duplicate key {name!r}"
-                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            seen.add(name)
-        return super().construct_mapping(node, deep)
 
 
 def _why_unreadable(error: Exception) -> str:

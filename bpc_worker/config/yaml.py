@@ -5,25 +5,46 @@ from collections.abc import Hashable
 import yaml
 
 
-class _PlainLoader(yaml.SafeLoader):
-    """Without aliases, which make little text large, and without keys that stand there twice."""
+class _DuplicateKeyError(yaml.constructor.ConstructorError):
+    """With the mark of the mapping, and of the key that stands in it a second time."""
+
+    context_mark: yaml.Mark
+
+
+class _Loader(yaml.SafeLoader):
+    """Without keys that stand there twice; `aliases`, which make little text large, may be refused."""
+
+    def __init__(self, text: str | bytes, *, aliases: bool) -> None:
+        super().__init__(text)
+        self._aliases = aliases
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
+        if not self._aliases and self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*name) are not allowed here")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:  # noqa: FBT001, FBT002 - PyYAML's own
-        keys = [key.value for key, _ in node.value]
-        if len(set(map(str, keys))) != len(keys):
-            raise yaml.YAMLError(f"a key stands twice in line {node.start_mark.line + 1}")
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen:
+                raise _DuplicateKeyError(None, node.start_mark, f"duplicate key {name!r}", key.start_mark)
+            seen.add(name)
         return super().construct_mapping(node, deep)
+
+
+def load_strict(text: str) -> object:
+    """What the text says, aliases and all; YAMLError, ValueError or RecursionError when it is no YAML."""
+    found: object = _Loader(text, aliases=True).get_single_data()
+    return found
 
 
 def load_plain(text: bytes) -> object:
     """What the text says; ValueError when it is no YAML, or more than plain."""
     try:
-        found: object = yaml.load(text, _PlainLoader)  # noqa: S506 - a SafeLoader
+        found: object = _Loader(text, aliases=False).get_single_data()
+    except _DuplicateKeyError as error:
+        raise ValueError(f"a key stands twice in line {error.context_mark.line + 1}") from error
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(str(error)) from error
     return found

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from bpc_worker import registry
-from bpc_worker.config import settings as config
+from bpc_worker.config import load as config
 from bpc_worker.pipeline.builds.start import Document, Folder, read_folder, start_build
 from bpc_worker.pipeline.session import open_owner
 from tests.bench.soak import fifths, rss

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from bpc_worker.app import composition
-from bpc_worker.config import settings as config
+from bpc_worker.config import load as config
 from bpc_worker.handler_api import Context, HandlerSpec, Payload
 from bpc_worker.registry import Registry
 from tests.support.database import Database

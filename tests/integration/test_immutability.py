@@ -16,7 +16,7 @@ import pytest
 from psycopg import errors, sql
 
 from bpc_worker import registry, wiring
-from bpc_worker.config import settings as config
+from bpc_worker.config import load as config
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.domain.events import Happened, record
 from bpc_worker.jobs.model import TenantId

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker.config import settings as config
+from bpc_worker.config import load as config
 from bpc_worker.jobs.errors import Permanent, SchemaMismatch
 from bpc_worker.jobs.store import PauseKind
 from bpc_worker.operator import acts, dead, pauses, watch

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.config.settings import ConfigError, load
+from bpc_worker.config.load import ConfigError, load
 
 NOTHING: Mapping[str, str] = {}
 

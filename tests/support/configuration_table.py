@@ -3,12 +3,10 @@
 `python -m tests.support.configuration_table` writes them anew between their marks.
 """
 
-import json
 from pathlib import Path
 
 from bpc_worker.config.aliases import DROPPED
-from bpc_worker.config.keys import KEYS, Key
-from bpc_worker.config.schema import shown_default
+from bpc_worker.config.settings import KEYS
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 
@@ -17,13 +15,10 @@ def settings_table() -> str:
     lines = ["| key | variable | default | what it is; what is allowed |", "|---|---|---|---|"]
     for key in KEYS:
         secret = " (secret)" if key.secret else ""
+        default = f"`{key.default_json}`" if key.default_json else ""
         words = f"{key.help}; {key.kind.allowed}".replace("|", "\\|")
-        lines.append(f"| `{key.name}`{secret} | `{key.env}` | {_default(key)} | {words} |")
+        lines.append(f"| `{key.name}`{secret} | `{key.env}` | {default} | {words} |")
     return "\n".join(lines)
-
-
-def _default(key: Key) -> str:
-    return "" if key.default is None else f"`{json.dumps(shown_default(key), ensure_ascii=False)}`"
 
 
 def names_table() -> str:

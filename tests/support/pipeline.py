@@ -9,7 +9,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from bpc_worker import registry, wiring
-from bpc_worker.config import settings as config
+from bpc_worker.config import load as config
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.files.rules import read_rules

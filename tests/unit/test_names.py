@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from bpc_worker.config.settings import load
+from bpc_worker.config.load import load
 from bpc_worker.doctor.catalogue import expected
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.maintenance import reaper as reaper_module

@@ -46,7 +46,7 @@ def load_settings(config_path: str | None, **flags: object) -> "Settings":
     """The effective settings, with logs as they say; ConfigError with all that is wrong."""
     import socket
 
-    from bpc_worker.config import settings as config
+    from bpc_worker.config import load as config
     from bpc_worker.observability import log
 
     given = {name.replace("__", "."): value for name, value in flags.items() if value is not None}
@@ -61,7 +61,7 @@ def load_settings(config_path: str | None, **flags: object) -> "Settings":
 
 
 def settings_from(config_path: str | None, **flags: object) -> "Settings":
-    from bpc_worker.config import settings as config
+    from bpc_worker.config import load as config
 
     try:
         settings = load_settings(config_path, **flags)
@@ -80,7 +80,7 @@ def settings_from(config_path: str | None, **flags: object) -> "Settings":
 
 def keep_secrets() -> None:
     """In a process that lives long and runs other people's handlers; the settings have been read."""
-    from bpc_worker.config.keys import KEYS
+    from bpc_worker.config.settings import KEYS
     from bpc_worker.processes import hardening as secrecy
 
     secrecy.leave_no_core()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 from bpc_worker import registry
-from bpc_worker.config import settings as config
+from bpc_worker.config import load as config
 from bpc_worker.core.base.signing import Ed25519Signer, KeyStatus
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.pipeline.documents import (

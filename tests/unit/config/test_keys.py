@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.config.keys import KEYS
-from bpc_worker.config.settings import Command, load
+from bpc_worker.config.load import load
+from bpc_worker.config.settings import KEYS
+from bpc_worker.handler_api import Command
 from tests.support.configuration import file, problem
 
 

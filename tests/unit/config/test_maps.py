@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bpc_worker.config.load import describe, load
 from bpc_worker.config.maps import Rate, Schedule
-from bpc_worker.config.settings import describe, load
 from tests.support.configuration import file, problem, problems
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bpc_worker.config.aliases import ALIASES, DROPPED
-from bpc_worker.config.keys import KEYS
-from bpc_worker.config.settings import Settings, load
+from bpc_worker.config.load import load
+from bpc_worker.config.settings import KEYS, Settings
 from tests.support.configuration import file, problem
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.config.settings import describe, load
+from bpc_worker.config.load import describe, load
 from bpc_worker.core.base.build_id import COMPILER_BUILD_ID
 from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.keys.encryption import DEVELOPMENT_SEALING_KEY

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from bpc_worker.cli.root import main
 from bpc_worker.config.aliases import DROPPED
-from bpc_worker.config.keys import KEYS
+from bpc_worker.config.load import load
 from bpc_worker.config.schema import example, schema
-from bpc_worker.config.settings import load
+from bpc_worker.config.settings import KEYS
 from tests.support.configuration import file, problems
 from tests.support.configuration_table import PAGE, with_tables
 from tests.support.json_schema import complaints

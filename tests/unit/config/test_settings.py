@@ -4,10 +4,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from bpc_worker.config import keys as config_keys
 from bpc_worker.config import kinds as config_kinds
-from bpc_worker.config.keys import KEYS
-from bpc_worker.config.settings import describe, load
+from bpc_worker.config.load import describe, load
+from bpc_worker.config.settings import KEYS
 from tests.support.configuration import file, problem, problems
 
 URL = "postgresql://u:secret@h/db"
@@ -54,7 +53,7 @@ def test_without_anything_the_defaults_count() -> None:
 
 
 def test_every_key_but_the_parts_of_the_url_is_an_attribute_and_described() -> None:
-    parts = {key.name for key in config_keys.DATABASE_PARTS}
+    parts = {key.name for key in KEYS if key.part}
 
     assert [row[0] for row in describe(load(env={}))] == [key.name for key in KEYS if key.name not in parts]
 

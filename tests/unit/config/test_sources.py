@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from bpc_worker.config import sources as config_layers
-from bpc_worker.config.settings import load
+from bpc_worker.config.load import load
 from tests.support.configuration import file, problem
 
 URL = "postgresql://u:secret@h/db"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpc_worker.config.kinds import url
-from bpc_worker.config.settings import load
+from bpc_worker.config.load import load
 from bpc_worker.doctor import database
 from bpc_worker.jobs.errors import Unavailable
 from bpc_worker.postgres.connection import Dsn, Link

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.config.settings import describe, load
+from bpc_worker.config.load import describe, load
 from tests.support.certificates import Authority
 from tests.support.configuration import file, problem
 

@@ -10,7 +10,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from bpc_worker.config.settings import Settings, load
+from bpc_worker.config.load import load
+from bpc_worker.config.settings import Settings
 from bpc_worker.doctor import database, limits, machine
 from bpc_worker.doctor.catalogue import Thing, differences
 from bpc_worker.doctor.findings import Case, Finding, Thresholds, literal, quoted

@@ -6,7 +6,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from bpc_worker.config import checks as config_checks
-from bpc_worker.config.settings import ConfigError, load
+from bpc_worker.config.load import ConfigError, load
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.observability.otel import OtelTracer, _address
 from bpc_worker.observability.tracing import NO_TRACER

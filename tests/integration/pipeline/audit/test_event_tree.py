@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from bpc_worker import registry
 from bpc_worker.cli.root import main
-from bpc_worker.config import settings as config
+from bpc_worker.config import load as config
 from bpc_worker.core.audit.event_proof import Consistency, Inclusion, parse_proof, proof_bytes, verify_proof
 from bpc_worker.core.base.signing import KeyRegistry
 from bpc_worker.domain.events import Happened

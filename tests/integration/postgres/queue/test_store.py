@@ -66,7 +66,7 @@ async def test_a_claim_whose_answer_was_lost_is_undone(bench: Bench, side: Postg
     )
     side.db.run(f"UPDATE jobs SET lease_token = {token} WHERE job_id = %s", [str(nonce), job_id])
     side.db.run("TRUNCATE job_history")
-    side.store.claims._unanswered[nonce] = _Doubt()
+    side.store.claims._unconfirmed[nonce] = _Doubt()
     await bench.store.release_unconfirmed_claims()
     [again] = await bench.claim()
 
