@@ -1,5 +1,5 @@
 """`python -m bpc_worker` is the same as `bpc-worker`."""
 
-from bpc_worker.cli.root import main
+from bpc_worker.cli import main
 
 main()

@@ -1,5 +1,24 @@
-"""The command line, one module or package per group of commands."""
+"""The command line: one module or package per group of commands, each of which registers its own."""
 
-from bpc_worker.cli.root import main
+import click
 
-__all__ = ["main"]
+from bpc_worker import __version__
+from bpc_worker.cli._common.commands import Group
+
+_EXIT_CODES = """\b
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no database.
+"""
+
+
+@click.group(
+    cls=Group,
+    modules=(
+        "audit", "config", "database", "dead", "demo", "doctor", "documents", "enqueue", "jobs", "keys",
+        "passport", "pauses", "rules", "snapshots", "tenants", "watch", "webhook", "worker",
+    ),
+    epilog=_EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+@click.version_option(__version__, prog_name="bpc-worker")
+def main() -> None:
+    """Signed battery passports from suppliers' documents, as background jobs that are never lost."""

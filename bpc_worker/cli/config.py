@@ -4,8 +4,10 @@ import json
 
 import click
 
-from bpc_worker.cli._common.parts import Command, settings_from
-from bpc_worker.cli._common.session import config_option, json_option
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import config_option, json_option
+from bpc_worker.cli._common.output import tell
+from bpc_worker.cli._common.startup import settings_from
 
 _HOW_TO_COMPLETE = {
     "bash": 'eval "$(bpc-worker completion bash)"   # in ~/.bashrc',
@@ -14,7 +16,7 @@ _HOW_TO_COMPLETE = {
 }
 
 
-@click.command(cls=Command)
+@main.command()
 @click.option("--schema", "show", flag_value="schema", help="The file's JSON Schema, for editors.")
 @click.option("--example", "show", flag_value="example", help="A YAML file with every setting, commented.")
 @json_option("One JSON object per setting.")
@@ -46,7 +48,7 @@ def config(*, show: str | None, as_json: bool, config_path: str | None) -> None:
         click.echo(f"{key:<{width}}  {value or '-':<32}  {source}")
 
 
-@click.command(cls=Command)
+@main.command()
 @click.argument("shell", type=click.Choice(list(_HOW_TO_COMPLETE)))
 def completion(shell: str) -> None:
     r"""Print the code that lets a shell complete the commands and options of bpc-worker.
@@ -64,4 +66,4 @@ def completion(shell: str) -> None:
     assert kind is not None  # noqa: S101 - the choices above are the shells that click knows
     click.echo(kind(root.command, {}, "bpc-worker", "_BPC_WORKER_COMPLETE").source())
     if sys.stdout.isatty():
-        click.echo(f"bpc-worker: for good: {_HOW_TO_COMPLETE[shell]}", err=True)
+        tell(f"for good: {_HOW_TO_COMPLETE[shell]}")

@@ -1,22 +1,14 @@
 """The commands of whoever finds out what is wrong: doctor, explain."""
 
 import json
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker.cli._common.parts import (
-    EXIT_FAILED,
-    EXIT_NOT_FOUND,
-    EXIT_UNREACHABLE,
-    Command,
-    database_url,
-    fail,
-    load_settings,
-    printable,
-)
-from bpc_worker.cli._common.session import config_option, json_option
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import config_option, json_option
+from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_UNREACHABLE, fail, printable
+from bpc_worker.cli._common.startup import database_url, load_settings
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.doctor.examine import Report
@@ -26,7 +18,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
 _COLOURS = {"wrong": "red", "note": "yellow", "well": "green", "unseen": "yellow"}
 
 
-@click.command(cls=Command)
+@main.command()
 @json_option("One JSON object with everything that was found.")
 @click.option(
     "--stale-after", type=click.FloatRange(0, 86_400), default=300.0, show_default=True,
@@ -59,17 +51,15 @@ def _examined(config_path: str | None, thresholds: "Thresholds") -> "Report":
     from bpc_worker.doctor import configuration
     from bpc_worker.doctor.examine import IN_THE_DATABASE, WITHOUT_DATABASE, Report, examine
 
+    unseen = [*WITHOUT_DATABASE, *IN_THE_DATABASE][1:]
     try:
         settings = load_settings(config_path)
         handlers = registry.load()
     except ConfigError as error:
-        unseen = [*WITHOUT_DATABASE, *IN_THE_DATABASE][1:]
         return Report(findings=list(configuration.problems(error.problems)), unseen=unseen)
     except registry.RegistryError as error:
-        unseen = [*WITHOUT_DATABASE, *IN_THE_DATABASE][1:]
         return Report(findings=list(configuration.handlers(error.problems)), unseen=unseen)
-    with ExitStack() as stack:
-        url = stack.enter_context(database_url(settings))
+    with database_url(settings) as url:
         return examine(settings, handlers, url, embedded=settings.database.url is None, thresholds=thresholds)
 
 
@@ -119,7 +109,7 @@ def _leave(report: "Report") -> NoReturn:
     raise SystemExit(0 if report.is_well else EXIT_FAILED)
 
 
-@click.command(cls=Command)
+@main.command()
 @click.argument("code", required=False)
 @json_option("One JSON object per code.")
 def explain(*, code: str | None, as_json: bool) -> None:

@@ -6,26 +6,31 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, Group, fail
-from bpc_worker.cli._common.session import (
-    as_owner,
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import (
     config_option,
-    counted,
     json_option,
     limit_option,
-    not_done,
-    patience,
-    show_fields,
-    show_json,
-    show_lines,
-    tell,
-    tell_size,
     tenant_option,
     wait_options,
 )
+from bpc_worker.cli._common.output import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    counted,
+    fail,
+    fields_of,
+    json_text,
+    refused,
+    show_fields,
+    show_json,
+    show_list,
+    tell,
+)
+from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.documents import Document, DocumentDetail, FactFound, Upload
+    from bpc_worker.pipeline.documents import DocumentDetail, FactFound, Upload, Waited
 
 _ID = "ID is the id of a version or its sha256, or a document's id or name: then its newest version."
 _KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
@@ -33,7 +38,7 @@ _NUMBER_FORMATS = ("1.234,56", "1,234.56")
 _STDIN = "-"
 
 
-@click.group(cls=Group, epilog=_ID)
+@main.group(epilog=_ID)
 def document() -> None:
     """Documents: what suppliers send, and the facts in it."""
 
@@ -70,28 +75,34 @@ def document_add(  # noqa: PLR0913 - one argument per option
     Example: bpc-worker document add bom.csv --kind BOM --number-format 1.234,56 --tenant acme --wait
     """
     from bpc_worker.pipeline.documents import Upload, Waited, add_document, wait_for_document
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
 
-    async def send(owner: Owner) -> tuple[Upload, str, Waited | None]:
+    async def send(pipeline: PipelineSession) -> tuple[Upload, str, Waited | None]:
         upload = _upload(
-            file, kind.upper(), mime_type, ref, number_format, owner.settings.limits.document_bytes
+            file, kind.upper(), mime_type, ref, number_format, pipeline.settings.limits.document_bytes
         )
-        job_id = await add_document(owner, upload)
+        job_id = await add_document(pipeline, upload)
         waited = None
         if wait:
-            waited = await wait_for_document(owner, job_id, upload.sha256, seconds=timeout, looked=patience())
+            waited = await wait_for_document(
+                pipeline, job_id, upload.sha256, seconds=timeout, looked=patience()
+            )
         return upload, str(job_id), waited
 
-    upload, job_id, waited = as_owner(config_path, tenant, send)
+    upload, job_id, waited = in_pipeline(config_path, tenant, send)
     found = None if waited is None else waited.document
     digest = upload.sha256.hex() if found is None else found.sha256.hex()
-    if as_json:
-        show_json({"sha256": digest, "job_id": job_id, "document": found})
-    else:
-        click.echo(digest)
+    about = {"sha256": digest, "job_id": job_id, "document": found}
+    click.echo(json_text(about) if as_json else digest)
     if waited is None:
         tell(f"job {job_id} reads it; see what became of it with `bpc-worker document show {digest}`")
-    elif found is not None and found.status == "REJECTED":
+    else:
+        _tell_outcome(waited, digest)
+
+
+def _tell_outcome(waited: "Waited", digest: str) -> None:
+    found = waited.document
+    if found is not None and found.status == "REJECTED":
         _refuse(found)
     elif found is None or not waited.job.succeeded:
         not_done(waited.job)
@@ -127,14 +138,8 @@ def _upload(
         )
     if not ref:
         fail(EXIT_USAGE, "standard input has no name", "give the document one with --ref")
-    try:
+    with refused(OSError, "name a file that can be read (limits.document_bytes)", what=f"{file}: "):
         content = take_at_most(sys.stdin.buffer, limit) if path is None else read_at_most(path, limit)
-    except OSError as error:
-        fail(
-            EXIT_USAGE,
-            f"{file}: {error.strerror or error}",
-            "name a file that can be read (limits.document_bytes)",
-        )
     return Upload(
         content=content,
         path=path,
@@ -162,13 +167,13 @@ def document_list(
     from bpc_worker.pipeline.documents import list_documents
 
     wanted = None if status is None else status.upper()
-    found = as_owner(config_path, tenant, lambda owner: list_documents(owner, status=wanted, limit=limit))
-
-    def line(each: "Document") -> list[object]:
-        return [each.document_version_id, each.status, each.kind, each.facts, each.external_ref]
-
-    show_lines(found, line, as_json=as_json)
-    tell_size(len(found), limit, "no such documents; send one in with `bpc-worker document add`")
+    show_list(
+        in_pipeline(config_path, tenant, list_documents, status=wanted, limit=limit),
+        lambda each: [each.document_version_id, each.status, each.kind, each.facts, each.external_ref],
+        as_json=as_json,
+        limit=limit,
+        nothing="no such documents; send one in with `bpc-worker document add`",
+    )
 
 
 @document.command("show", epilog=_ID)
@@ -184,13 +189,14 @@ def document_show(id_: str, *, tenant: str, as_json: bool, config_path: str | No
     """
     from bpc_worker.pipeline.documents import document_detail
 
-    found = as_owner(config_path, tenant, lambda owner: document_detail(owner, id_))
+    found = in_pipeline(config_path, tenant, document_detail, id_)
     if as_json:
         show_json(found)
         return
-    plain = ("document_version_id", "document_id", "external_ref", "kind", "mime_type", "number_format",
-             "bytes", "sha256", "created_at", "status", "facts")  # fmt: skip
-    fields: list[tuple[str, object]] = [(name, getattr(found, name)) for name in plain]
+    fields = fields_of(
+        found, "document_version_id", "document_id", "external_ref", "kind", "mime_type", "number_format",
+        "bytes", "sha256", "created_at", "status", "facts",
+    )  # fmt: skip
     fields += [("error", f"{each.where}: {each.message}") for each in found.errors]
     fields += [("snapshot", f"{each.snapshot_id} {each.status}") for each in found.snapshots]
     fields += [("build", f"{each.build_id} {each.state}") for each in found.builds]
@@ -208,19 +214,19 @@ def document_facts(id_: str, *, tenant: str, as_json: bool, config_path: str | N
     \b
     Example: bpc-worker document facts bom.csv --tenant acme
     """
-    from bpc_worker.core.base import canonical_json
     from bpc_worker.pipeline import documents
 
-    found = as_owner(config_path, tenant, lambda owner: documents.document_facts(owner, id_))
+    show_list(
+        in_pipeline(config_path, tenant, documents.document_facts, id_),
+        lambda fact: [fact.fact_type, fact.fact_key, fact.pointer, fact.canonical.decode()],
+        as_json=as_json,
+        encode=_fact_text,
+        nothing="it has no facts; `bpc-worker document show` says why",
+    )
 
-    def line(fact: "FactFound") -> list[object]:
-        return [fact.fact_type, fact.fact_key, fact.pointer, fact.canonical.decode()]
 
-    if as_json:
-        for fact in found:
-            about = {name: getattr(fact, name) for name in fact.__struct_fields__ if name != "canonical"}
-            show_json(about | {"payload": canonical_json.decode(fact.canonical)})
-    else:
-        show_lines(found, line, as_json=False)
-    if not found:
-        tell("it has no facts; `bpc-worker document show` says why")
+def _fact_text(fact: "FactFound") -> str:
+    from bpc_worker.core.base import canonical_json
+
+    about = {name: getattr(fact, name) for name in fact.__struct_fields__ if name != "canonical"}
+    return json_text(about | {"payload": canonical_json.decode(fact.canonical)})

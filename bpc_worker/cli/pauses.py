@@ -1,20 +1,16 @@
 """The commands that stop claims and let them go on: pause, resume, pauses."""
 
-from typing import TYPE_CHECKING
-
 import click
 
-from bpc_worker.cli._common.operator import LENGTH, as_operator
-from bpc_worker.cli._common.parts import Command
-from bpc_worker.cli._common.session import config_option, json_option, show_lines, tell
-
-if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.operator.pauses import Paused
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import LENGTH, config_option, json_option
+from bpc_worker.cli._common.output import show_list, tell
+from bpc_worker.cli._common.sessions import as_operator
 
 _KINDS = click.Choice(["queue", "type", "tenant"])
 
 
-@click.command(cls=Command)
+@main.command()
 @click.argument("kind", type=_KINDS)
 @click.argument("name")
 @click.option("--reason", required=True, help="Why: whoever asks later reads it.")
@@ -33,7 +29,7 @@ def pause(kind: str, name: str, *, reason: str, seconds: float | None, config_pa
     tell(f"{kind} {name} is paused; let it go on with `bpc-worker resume {kind} {name}`")
 
 
-@click.command(cls=Command)
+@main.command()
 @click.argument("kind", type=_KINDS)
 @click.argument("name")
 @config_option
@@ -50,7 +46,7 @@ def resume(kind: str, name: str, config_path: str | None) -> None:
     tell(f"{kind} {name} goes on")
 
 
-@click.command(cls=Command)
+@main.command()
 @json_option("One JSON object per pause.")
 @config_option
 def pauses(*, as_json: bool, config_path: str | None) -> None:
@@ -61,17 +57,16 @@ def pauses(*, as_json: bool, config_path: str | None) -> None:
     """
     from bpc_worker.operator import pauses as stops
 
-    found = as_operator(config_path, stops.pauses)
-
-    def line(each: "Paused") -> list[object]:
-        return [
+    show_list(
+        as_operator(config_path, stops.pauses),
+        lambda each: [
             each.kind,
             each.tenant or each.name,
             each.expires_at or "until resumed",
             each.paused_by,
             each.reason,
-        ]
-
-    show_lines(found, line, as_json=as_json, titles=("kind", "name", "until", "by", "why"))
-    if not found:
-        tell("nothing is paused")
+        ],
+        as_json=as_json,
+        titles=("kind", "name", "until", "by", "why"),
+        nothing="nothing is paused",
+    )

@@ -1,30 +1,26 @@
 """The commands about snapshots: create, seal, list, show."""
 
-from typing import TYPE_CHECKING
-
 import click
 
-from bpc_worker.cli._common.parts import Group
-from bpc_worker.cli._common.session import (
-    as_owner,
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import (
     config_option,
-    counted,
     json_option,
     limit_option,
-    not_done,
-    patience,
-    show_fields,
-    show_json,
-    show_lines,
-    tell,
-    tell_size,
     tenant_option,
     uuid_from,
     wait_options,
 )
-
-if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.snapshots import Snapshot
+from bpc_worker.cli._common.output import (
+    counted,
+    fields_of,
+    json_text,
+    show_fields,
+    show_json,
+    show_list,
+    tell,
+)
+from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 
 _DOCUMENT = (
     "The ID of a document is that of a version, its sha256, or the document's name: its newest version."
@@ -32,7 +28,7 @@ _DOCUMENT = (
 _HINT = "`bpc-worker snapshot list` shows them"
 
 
-@click.group(cls=Group)
+@main.group()
 def snapshot() -> None:
     """Snapshots: the facts of chosen documents, sealed under one hash."""
 
@@ -54,16 +50,9 @@ def snapshot_create(
     """
     from bpc_worker.pipeline.snapshots import create_snapshot
 
-    made = as_owner(config_path, tenant, lambda owner: create_snapshot(owner, documents))
-    _show_made(made, as_json=as_json)
+    made = in_pipeline(config_path, tenant, create_snapshot, documents)
+    click.echo(json_text(made) if as_json else made.snapshot_id)
     tell(f"{counted(made.facts, 'fact')}; seal it with `bpc-worker snapshot seal {made.snapshot_id} --wait`")
-
-
-def _show_made(made: "Snapshot", *, as_json: bool) -> None:
-    if as_json:
-        show_json(made)
-    else:
-        click.echo(made.snapshot_id)
 
 
 @snapshot.command("seal")
@@ -83,20 +72,20 @@ def snapshot_seal(
     Example: bpc-worker snapshot seal 0198… --tenant acme --wait
     """
     from bpc_worker.pipeline.jobs import wait_for_job
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.pipeline.snapshots import SnapshotDetail, seal_snapshot, snapshot_detail
     from bpc_worker.postgres.queue.job_states import JobState
 
     snapshot_id = uuid_from(id_, "snapshot", _HINT)
 
-    async def seal(owner: Owner) -> tuple[str | None, JobState | None, SnapshotDetail]:
-        job_id = await seal_snapshot(owner, snapshot_id)
+    async def seal(pipeline: PipelineSession) -> tuple[str | None, JobState | None, SnapshotDetail]:
+        job_id = await seal_snapshot(pipeline, snapshot_id)
         job = None
         if job_id is not None and wait:
-            job = await wait_for_job(owner, job_id, seconds=timeout, looked=patience())
-        return None if job_id is None else str(job_id), job, await snapshot_detail(owner, snapshot_id)
+            job = await wait_for_job(pipeline, job_id, seconds=timeout, looked=patience())
+        return None if job_id is None else str(job_id), job, await snapshot_detail(pipeline, snapshot_id)
 
-    job_id, job, found = as_owner(config_path, tenant, seal)
+    job_id, job, found = in_pipeline(config_path, tenant, seal)
     if as_json:
         show_json({"job_id": job_id, "snapshot": found})
     elif found.snapshot_hash is not None:
@@ -128,13 +117,13 @@ def snapshot_list(
     from bpc_worker.pipeline.snapshots import list_snapshots
 
     wanted = None if status is None else status.upper()
-    found = as_owner(config_path, tenant, lambda owner: list_snapshots(owner, status=wanted, limit=limit))
-
-    def line(each: "Snapshot") -> list[object]:
-        return [each.snapshot_id, each.status, each.facts, each.snapshot_hash]
-
-    show_lines(found, line, as_json=as_json)
-    tell_size(len(found), limit, "no such snapshots; make one with `bpc-worker snapshot create`")
+    show_list(
+        in_pipeline(config_path, tenant, list_snapshots, status=wanted, limit=limit),
+        lambda each: [each.snapshot_id, each.status, each.facts, each.snapshot_hash],
+        as_json=as_json,
+        limit=limit,
+        nothing="no such snapshots; make one with `bpc-worker snapshot create`",
+    )
 
 
 @snapshot.command("show")
@@ -151,12 +140,11 @@ def snapshot_show(id_: str, *, tenant: str, as_json: bool, config_path: str | No
     from bpc_worker.pipeline.snapshots import snapshot_detail
 
     snapshot_id = uuid_from(id_, "snapshot", _HINT)
-    found = as_owner(config_path, tenant, lambda owner: snapshot_detail(owner, snapshot_id))
+    found = in_pipeline(config_path, tenant, snapshot_detail, snapshot_id)
     if as_json:
         show_json(found)
         return
-    plain = ("snapshot_id", "status", "snapshot_hash", "created_at", "facts")
-    fields: list[tuple[str, object]] = [(name, getattr(found, name)) for name in plain]
+    fields = fields_of(found, "snapshot_id", "status", "snapshot_hash", "created_at", "facts")
     fields += [
         (
             "document",

@@ -1,26 +1,15 @@
 """The commands about tenants and their products."""
 
-from typing import TYPE_CHECKING
-
 import click
 
-from bpc_worker.cli._common.parts import Group, database_url, explained, finished, settings_from
-from bpc_worker.cli._common.session import (
-    as_owner,
-    config_option,
-    json_option,
-    show_json,
-    show_lines,
-    tell,
-    tenant_option,
-)
-
-if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.products import Product
-    from bpc_worker.pipeline.tenants import Tenant
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import config_option, json_option, tenant_option
+from bpc_worker.cli._common.output import json_text, show_list, tell
+from bpc_worker.cli._common.sessions import in_database, in_pipeline
+from bpc_worker.cli._common.startup import settings_from
 
 
-@click.group(cls=Group)
+@main.group()
 def tenant() -> None:
     """Tenants: whose documents, passports and jobs they are."""
 
@@ -34,11 +23,10 @@ def tenant_add(name: str, config_path: str | None) -> None:
     \b
     Example: bpc-worker tenant add acme
     """
-    from bpc_worker.pipeline import tenants as owner
+    from bpc_worker.pipeline.tenants import add_tenant
 
     settings = settings_from(config_path)
-    with database_url(settings) as url, explained():
-        tenant_id, added = finished(owner.add_tenant(settings, url, name))
+    tenant_id, added = in_database(settings, lambda url: add_tenant(settings, url, name))
     click.echo(tenant_id)
     click.echo(f"tenant {name!r} {'added' if added else 'was there already'}", err=True)
 
@@ -52,21 +40,18 @@ def tenant_list(*, as_json: bool, config_path: str | None) -> None:
     \b
     Example: bpc-worker tenant list
     """
-    from bpc_worker.pipeline import tenants as owner
+    from bpc_worker.pipeline.tenants import list_tenants
 
     settings = settings_from(config_path)
-    with database_url(settings) as url, explained():
-        found = finished(owner.list_tenants(settings, url))
-
-    def line(each: "Tenant") -> list[object]:
-        return [each.tenant_id, each.name]
-
-    show_lines(found, line, as_json=as_json)
-    if not found:
-        tell("no tenants yet; add one with `bpc-worker tenant add NAME`")
+    show_list(
+        in_database(settings, lambda url: list_tenants(settings, url)),
+        lambda each: [each.tenant_id, each.name],
+        as_json=as_json,
+        nothing="no tenants yet; add one with `bpc-worker tenant add NAME`",
+    )
 
 
-@click.group(cls=Group)
+@main.group()
 def product() -> None:
     """Products: the kinds of battery that passports are made for."""
 
@@ -85,11 +70,8 @@ def product_add(identifier: str, *, name: str, tenant: str, as_json: bool, confi
     """
     from bpc_worker.pipeline.products import add_product
 
-    found, added = as_owner(config_path, tenant, lambda owner: add_product(owner, identifier, name))
-    if as_json:
-        show_json(found)
-    else:
-        click.echo(found.battery_product_id)
+    found, added = in_pipeline(config_path, tenant, add_product, identifier, name)
+    click.echo(json_text(found) if as_json else found.battery_product_id)
     if not added:
         kept = "" if found.name == name else f", and keeps its name {found.name!r}"
         tell(f"product {identifier!r} was there already{kept}")
@@ -107,11 +89,9 @@ def product_list(*, tenant: str, as_json: bool, config_path: str | None) -> None
     """
     from bpc_worker.pipeline.products import products
 
-    found = as_owner(config_path, tenant, products)
-
-    def line(each: "Product") -> list[object]:
-        return [each.battery_product_id, each.identifier, each.name]
-
-    show_lines(found, line, as_json=as_json)
-    if not found:
-        tell("no products yet; add one with `bpc-worker product add IDENTIFIER --name NAME`")
+    show_list(
+        in_pipeline(config_path, tenant, products),
+        lambda each: [each.battery_product_id, each.identifier, each.name],
+        as_json=as_json,
+        nothing="no products yet; add one with `bpc-worker product add IDENTIFIER --name NAME`",
+    )

@@ -1,12 +1,14 @@
 """The commands that watch the whole queue: stats, top, tail."""
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.operator import as_operator, job_ids_from, json_line
-from bpc_worker.cli._common.parts import Command, printable
-from bpc_worker.cli._common.session import config_option, json_option, plain
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import config_option, job_id_from, json_option
+from bpc_worker.cli._common.output import json_line, plain, printable
+from bpc_worker.cli._common.sessions import as_operator
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from collections.abc import Sequence
@@ -18,7 +20,7 @@ _ROWS = 20
 _WIDE = 240
 
 
-@click.command(cls=Command)
+@main.command()
 @click.option(
     "--all", "with_finished", is_flag=True, help="SUCCEEDED and CANCELLED too: reads the whole table."
 )
@@ -39,7 +41,7 @@ def stats(*, with_finished: bool, as_json: bool, config_path: str | None) -> Non
         _show(seen)
 
 
-@click.command(cls=Command)
+@main.command()
 @click.option("--once", is_flag=True, help="Show it once and end.")
 @click.option("--every", type=click.FloatRange(0.1, 3600), default=1.0, show_default=True, help="Seconds.")
 @json_option("One JSON object per look.")
@@ -58,24 +60,24 @@ def top(*, once: bool, every: float, as_json: bool, config_path: str | None) -> 
     from bpc_worker.cli._common.queue_tables import tables
     from bpc_worker.operator.watch import picture
 
+    console = Console()
+    is_live = console.is_terminal and not once and not as_json
+    live = Live(console=console, auto_refresh=False, screen=True) if is_live else None
+
+    def show(seen: "Picture") -> None:
+        if live is not None:
+            live.update(tables(seen, rows=max(3, console.height // 2)), refresh=True)
+        elif as_json:
+            click.echo(json_line(_as_object(seen)))
+        else:
+            _show(seen)
+
     async def look(op: "Operator") -> None:
-        console = Console()
-        live = Live(console=console, auto_refresh=False, screen=True) if console.is_terminal else None
-        if once or as_json or live is None:
-            while True:
-                seen = await picture(op)
-                if as_json:
-                    click.echo(json_line(_as_object(seen)))
-                else:
-                    _show(seen)
-                if once:
-                    return
+        with live or nullcontext():
+            show(await picture(op))
+            while not once:
                 await asyncio.sleep(every)
-        with live:
-            while True:
-                seen = await picture(op)
-                live.update(tables(seen, rows=max(3, console.height // 2)), refresh=True)
-                await asyncio.sleep(every)
+                show(await picture(op))
 
     try:
         as_operator(config_path, look)
@@ -83,7 +85,7 @@ def top(*, once: bool, every: float, as_json: bool, config_path: str | None) -> 
         raise SystemExit(0) from None
 
 
-@click.command(cls=Command)
+@main.command()
 @click.option(
     "-n", "--lines", type=click.IntRange(0, 100_000), default=10, show_default=True, help="Earlier ones."
 )
@@ -101,7 +103,7 @@ def tail(*, lines: int, job_id: str | None, no_follow: bool, as_json: bool, conf
     """
     from bpc_worker.operator import watch
 
-    wanted = None if job_id is None else job_ids_from([job_id])[0]
+    wanted = None if job_id is None else job_id_from(job_id)
 
     async def follow(op: "Operator") -> None:
         async for event in watch.tail(op, lines=lines, job_id=wanted, follow=not no_follow):

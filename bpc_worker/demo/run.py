@@ -29,7 +29,7 @@ from bpc_worker.pipeline import tenants as queue
 from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folder, start_build
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
-from bpc_worker.pipeline.session import Owner, open_owner
+from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.postgres.embedded.database import Embedded
 from bpc_worker.postgres.migrate import is_of_an_earlier_baseline
 from bpc_worker.registry import Registry
@@ -80,25 +80,25 @@ def play(settings: Settings, registry: Registry, url: str, out: Path, *, chaos: 
 
 async def _play(stage: Stage, *, chaos: bool) -> int:
     await queue.add_tenant(stage.settings, stage.url, TENANT)
-    async with open_owner(stage.settings, stage.registry, stage.url, TENANT) as owner:
+    async with open_pipeline(stage.settings, stage.registry, stage.url, TENANT) as pipeline:
         with _workers(stage, 2 if chaos else 1) as workers:
-            await _publish_rules(stage, owner)
-            state = await _build(stage, owner, workers if chaos else ())
+            await _publish_rules(stage, pipeline)
+            state = await _build(stage, pipeline, workers if chaos else ())
     if state.state != "DONE" or state.passport_version_id is None:
         return _stopped(stage, state)
     return _prove(stage, state.passport_version_id)
 
 
-async def _publish_rules(stage: Stage, owner: Owner) -> None:
+async def _publish_rules(stage: Stage, pipeline: PipelineSession) -> None:
     """A key that signs, and rules whose own tests pass."""
     signer = wiring.keyring(stage.settings).signer
-    await add_key(owner, signer.key_id, signer.public_key)
-    rules = await add_rules(owner, "battery_core", read_rules("battery_core"))
+    await add_key(pipeline, signer.key_id, signer.public_key)
+    rules = await add_rules(pipeline, "battery_core", read_rules("battery_core"))
     if rules.status == "DRAFT":
         stage.console.print("[bold]Rules[/]  battery_core: a worker runs the module's own tests …")
-        result = await _ended(stage, await run_rule_tests(owner, "battery_core"))
+        result = await _ended(stage, await run_rule_tests(pipeline, "battery_core"))
         stage.console.print(f"[bold]Rules[/]  all pass: {result}")
-    await publish_rules(owner, "battery_core")
+    await publish_rules(pipeline, "battery_core")
     stage.console.print(f"[bold]Rules[/]  battery_core version {rules.version} is published", highlight=False)
 
 
@@ -117,7 +117,7 @@ async def _ended(stage: Stage, job_id: JobId) -> str:
     raise Permanent("TIMEOUT", f"no worker ran the tests within {_LONGEST_SECONDS:g} s")
 
 
-async def _build(stage: Stage, owner: Owner, victims: Sequence["Worker"]) -> BuildState:
+async def _build(stage: Stage, pipeline: PipelineSession, victims: Sequence["Worker"]) -> BuildState:
     with as_file(files("bpc_worker.demo") / "examples" / "ev") as folder:
         read = read_folder(folder, document_bytes=stage.settings.limits.document_bytes)
     names = ", ".join(document.entry.file for document in read.documents)
@@ -125,10 +125,10 @@ async def _build(stage: Stage, owner: Owner, victims: Sequence["Worker"]) -> Bui
     with _connection(stage.url) as connection, ExitStack() as cleanup:
         screen = cleanup.enter_context(Screen(stage.console))
         trap = Trap(stage.url, victims, screen) if victims else None
-        build = await start_build(owner, read, again=True)
+        build = await start_build(pipeline, read, again=True)
         ends_at = time.monotonic() + _LONGEST_SECONDS
         while True:
-            state = await build_state(owner, build.build_id)
+            state = await build_state(pipeline, build.build_id)
             steps = _steps(connection, build.build_id)
             screen.show(steps)
             if state.state in {"DONE", "STOPPED"} or time.monotonic() > ends_at:

@@ -1,6 +1,7 @@
 """Do the server's settings and limits let workers work, and keep what they are told is kept?"""
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from psycopg.rows import DictRow
 
@@ -12,6 +13,9 @@ INBOX_CONNECTIONS = 3  # two, and one more while a build is made
 _LOST = "what a worker reported as done can be undone by a crash of the server"
 _MS = 1000
 
+# Whether a value will do, the one to set instead, and why.
+_Rule: TypeAlias = tuple[Callable[[str], bool], str, str]
+
 
 def check(case: Case) -> Iterator[Finding]:
     yield from _settings(case)
@@ -19,9 +23,22 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _settings(case: Case) -> Iterator[Finding]:
-    server = case.row("server")
+    server, rules = case.row("server"), _rules(case)
+    for row in case.rows("settings"):
+        fits, value, why = rules.get(row["name"], (lambda _: True, "", ""))
+        if not fits(row["setting"]):
+            yield Finding(
+                check=f"settings.{row['name']}",
+                what=f"{row['name']} is {row['setting']}{row['unit']} ({row['source']})",
+                why=why,
+                fix=_reset(row, server, value),
+                paste="shell" if row["source"] == "client" else "psql",
+            )
+
+
+def _rules(case: Case) -> dict[str, _Rule]:
     lease = case.settings.jobs.lease_seconds
-    rules: dict[str, tuple[Callable[[str], bool], str, str]] = {
+    rules: dict[str, _Rule] = {
         "statement_timeout": (lambda v: int(v) > 0, f"{_statement(case)}", "a statement could hang for ever"),
         "idle_in_transaction_session_timeout": (
             lambda v: 0 < int(v) <= lease * _MS,
@@ -49,16 +66,7 @@ def _settings(case: Case) -> Iterator[Finding]:
         # Behind a pooler the limits are set inside each transaction.
         for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
             del rules[name]
-    for row in case.rows("settings"):
-        fits, value, why = rules.get(row["name"], (lambda _: True, "", ""))
-        if not fits(row["setting"]):
-            yield Finding(
-                check=f"settings.{row['name']}",
-                what=f"{row['name']} is {row['setting']}{row['unit']} ({row['source']})",
-                why=why,
-                fix=_reset(row, server, value),
-                paste="shell" if row["source"] == "client" else "psql",
-            )
+    return rules
 
 
 def _statement(case: Case) -> int:

@@ -14,7 +14,7 @@ from bpc_worker.inbox.producer import Producer
 from bpc_worker.inbox.queries import InboxQueries
 from bpc_worker.jobs.model import Priority
 from bpc_worker.pipeline.builds.start import Folder, start_build
-from bpc_worker.pipeline.session import open_owner
+from bpc_worker.pipeline.session import open_pipeline
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.postgres.queue.token_buckets import Buckets, Limit
@@ -69,6 +69,6 @@ def _terms(settings: Settings) -> Terms:
 async def _start_build(
     settings: Settings, registry: Registry, url: str, tenant: str, folder: Folder, tell: Tell
 ) -> Started:
-    async with open_owner(settings, registry, url, tenant, tell) as owner:
-        state = await start_build(owner, folder)
-    return Started(owner.tenant_id, state.build_id)
+    async with open_pipeline(settings, registry, url, tenant, tell) as pipeline:
+        state = await start_build(pipeline, folder)
+    return Started(pipeline.tenant_id, state.build_id)

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 from uuid import UUID
 
 import msgspec
 
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.operator import acts
-from bpc_worker.operator.jobs import PAGE, JobLine, JobRow, window
+from bpc_worker.operator.jobs import PAGE, JobLine, JobRow, in_pages, window
 from bpc_worker.operator.session import Operator
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of
@@ -43,20 +43,26 @@ class Choice:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-async def choose(
-    operator: Operator,
-    *,
-    type_: str | None = None,
-    code: str | None = None,
-    tenant: str | None = None,
-    older_seconds: float | None = None,
-    newer_seconds: float | None = None,
-    failed_too: bool = False,
-) -> Choice:
-    since, before = await window(operator, older_seconds, newer_seconds)
-    tenant_id = await operator.tenant_id(tenant)
+class Filters(TypedDict, total=False):
+    """Which ones, as an operator says it; None or left out: any."""
+
+    type_: str | None
+    code: str | None
+    tenant: str | None
+    older_seconds: float | None
+    newer_seconds: float | None
+    failed_too: bool
+
+
+async def choose(operator: Operator, **wanted: Unpack[Filters]) -> Choice:
+    since, before = await window(operator, wanted.get("older_seconds"), wanted.get("newer_seconds"))
     return Choice(
-        type=type_, code=code, tenant_id=tenant_id, since=since, before=before, failed_too=failed_too
+        type=wanted.get("type_"),
+        code=wanted.get("code"),
+        tenant_id=await operator.tenant_id(wanted.get("tenant")),
+        since=since,
+        before=before,
+        failed_too=wanted.get("failed_too", False),
     )
 
 
@@ -74,20 +80,15 @@ def export(operator: Operator, choice: Choice, *, limit: int) -> AsyncIterator[J
     return _pages(operator, "dead_export", choice, JobRow, limit)
 
 
-async def _pages(
+def _pages(
     operator: Operator, name: str, choice: Choice, record: type[Record], limit: int
 ) -> AsyncIterator[Record]:
-    left, after, after_id = limit, None, None
-    while left:
-        size = min(PAGE, left)
+    async def read(last: Record | None, size: int) -> list[Record]:
+        after, after_id = (None, None) if last is None else (last.finished_at, last.job_id)
         params = choice.params() | {"after": after, "after_id": after_id, "page": size}
-        page = all_of(await operator.rows(name, params), record)
-        for each in page:
-            yield each
-        if len(page) < size:
-            return
-        left -= size
-        after, after_id = page[-1].finished_at, page[-1].job_id
+        return all_of(await operator.rows(name, params), record)
+
+    return in_pages(read, limit)
 
 
 async def retry(operator: Operator, choice: Choice) -> AsyncIterator[int]:

@@ -1,9 +1,10 @@
 """Look at jobs: lists, one with its whole story, why it does not run, how it ended."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 import msgspec
@@ -12,6 +13,8 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.operator.session import Operator
 from bpc_worker.postgres.queue.job_states import JobState
 from bpc_worker.rows import all_of, maybe
+
+Record = TypeVar("Record")
 
 PAGE = 500
 _LOOK_SECONDS = 0.2
@@ -149,16 +152,28 @@ async def list_jobs(
         "since": since,
         "before": before if wanted.older_seconds is not None else None,
     }
-    left = limit
+
+    async def read(last: JobLine | None, size: int) -> list[JobLine]:
+        behind = after if last is None else last.job_id
+        return all_of(await operator.rows("list", params | {"after": behind, "page": size}), JobLine)
+
+    async for line in in_pages(read, limit):
+        yield line
+
+
+async def in_pages(
+    read: Callable[[Record | None, int], Awaitable[list[Record]]], limit: int
+) -> AsyncIterator[Record]:
+    """At most `limit`; `read` is given the last one so far, and how many it is asked for."""
+    left, last = limit, None
     while left:
         size = min(PAGE, left)
-        page = all_of(await operator.rows("list", params | {"after": after, "page": size}), JobLine)
-        for line in page:
-            yield line
+        page = await read(last, size)
+        for last in page:
+            yield last
         if len(page) < size:
             return
         left -= size
-        after = page[-1].job_id
 
 
 async def story(operator: Operator, job_id: UUID) -> Story:

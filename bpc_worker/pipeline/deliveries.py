@@ -7,7 +7,7 @@ import msgspec
 
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.pipeline.webhooks import find_endpoint, of
 from bpc_worker.rows import all_of, maybe, one
 
@@ -40,11 +40,11 @@ class _Made(msgspec.Struct, frozen=True):
     webhook_delivery_id: UUID
 
 
-async def send_test(owner: Owner, wanted: str) -> UUID:
+async def send_test(pipeline: PipelineSession, wanted: str) -> UUID:
     """The delivery of a message that is no event; it is tried once."""
-    async with owner.transaction() as tx:
-        endpoint = await find_endpoint(owner, tx, wanted)
-        made = maybe(await tx.query("webhooks/test", of(owner, endpoint)), _Made)
+    async with pipeline.transaction() as tx:
+        endpoint = await find_endpoint(pipeline, tx, wanted)
+        made = maybe(await tx.query("webhooks/test", of(pipeline, endpoint)), _Made)
     if made is None:
         raise _switched_off(endpoint.webhook_endpoint_id, endpoint.disabled_reason)
     return made.webhook_delivery_id
@@ -58,7 +58,7 @@ def _switched_off(endpoint_id: UUID, reason: str | None) -> Permanent:
 
 
 async def list_deliveries(
-    owner: Owner,
+    pipeline: PipelineSession,
     *,
     endpoint: str | None = None,
     status: str | None = None,
@@ -66,17 +66,17 @@ async def list_deliveries(
     limit: int | None = None,
 ) -> list[Delivery]:
     """Newest first."""
-    async with owner.reading() as tx:
-        of = None if endpoint is None else (await find_endpoint(owner, tx, endpoint)).webhook_endpoint_id
+    async with pipeline.reading() as tx:
+        of = None if endpoint is None else (await find_endpoint(pipeline, tx, endpoint)).webhook_endpoint_id
         return await _deliveries(
-            owner, tx, webhook_endpoint_id=of, status=status, newer_seconds=newer_seconds, limit=limit
+            pipeline, tx, webhook_endpoint_id=of, status=status, newer_seconds=newer_seconds, limit=limit
         )
 
 
-async def read_delivery(owner: Owner, delivery_id: UUID) -> tuple[Delivery, Answered]:
-    async with owner.reading() as tx:
-        found = await _deliveries(owner, tx, webhook_delivery_id=delivery_id)
-        params = {"tenant_id": owner.tenant_id, "webhook_delivery_id": delivery_id}
+async def read_delivery(pipeline: PipelineSession, delivery_id: UUID) -> tuple[Delivery, Answered]:
+    async with pipeline.reading() as tx:
+        found = await _deliveries(pipeline, tx, webhook_delivery_id=delivery_id)
+        params = {"tenant_id": pipeline.tenant_id, "webhook_delivery_id": delivery_id}
         return _only(found), one(await tx.query("webhooks/read_answer", params), Answered, "delivery")
 
 
@@ -88,21 +88,21 @@ def _only(found: list[Delivery]) -> Delivery:
     return found[0]
 
 
-async def _deliveries(owner: Owner, tx: Tx, **wanted: object) -> list[Delivery]:
+async def _deliveries(pipeline: PipelineSession, tx: Tx, **wanted: object) -> list[Delivery]:
     params: dict[str, object] = dict.fromkeys(
         ("webhook_endpoint_id", "webhook_delivery_id", "status", "newer_seconds", "limit")
     )
-    rows = await tx.query("webhooks/deliveries", params | {"tenant_id": owner.tenant_id} | wanted)
+    rows = await tx.query("webhooks/deliveries", params | {"tenant_id": pipeline.tenant_id} | wanted)
     return all_of(rows, Delivery)
 
 
-async def replay(owner: Owner, delivery_id: UUID) -> UUID:
+async def replay(pipeline: PipelineSession, delivery_id: UUID) -> UUID:
     """The same bytes once more, as a delivery of its own."""
-    async with owner.transaction() as tx:
-        params = {"tenant_id": owner.tenant_id, "webhook_delivery_id": delivery_id}
+    async with pipeline.transaction() as tx:
+        params = {"tenant_id": pipeline.tenant_id, "webhook_delivery_id": delivery_id}
         made = maybe(await tx.query("webhooks/redeliver", params), _Made)
         if made is not None:
             return made.webhook_delivery_id
-        former = _only(await _deliveries(owner, tx, webhook_delivery_id=delivery_id))
-        endpoint = await find_endpoint(owner, tx, str(former.webhook_endpoint_id))
+        former = _only(await _deliveries(pipeline, tx, webhook_delivery_id=delivery_id))
+        endpoint = await find_endpoint(pipeline, tx, str(former.webhook_endpoint_id))
     raise _switched_off(endpoint.webhook_endpoint_id, endpoint.disabled_reason)

@@ -15,7 +15,7 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.jobs import find_job, wait_for_job
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.postgres.queue.job_states import JobState
 from bpc_worker.rows import all_of, maybe
@@ -100,9 +100,9 @@ class Waited:
     document: DocumentDetail | None
 
 
-async def add_document(owner: Owner, upload: Upload) -> JobId:
+async def add_document(pipeline: PipelineSession, upload: Upload) -> JobId:
     """Queue its ingestion; the same bytes again are the same version, however often they are sent."""
-    limit = owner.settings.limits.document_bytes
+    limit = pipeline.settings.limits.document_bytes
     if len(upload.content) > limit:
         message = (
             f"the document has {len(upload.content)} bytes, the limit is {limit} (limits.document_bytes)"
@@ -116,27 +116,27 @@ async def add_document(owner: Owner, upload: Upload) -> JobId:
             "external_ref": upload.external_ref,
             "number_format": upload.number_format,
         }
-        | _content(owner, upload),
+        | _content(pipeline, upload),
     )
 
     async def queue() -> JobId:
-        async with owner.transaction() as tx:
+        async with pipeline.transaction() as tx:
             return await tx.enqueue(job)
 
     return await again(queue)
 
 
-def _content(owner: Owner, upload: Upload) -> dict[str, object]:
+def _content(pipeline: PipelineSession, upload: Upload) -> dict[str, object]:
     """By path where a worker may read it there, else with its content."""
     if upload.path is not None:
         real = upload.path.resolve()
-        if any(real.is_relative_to(Path(folder).resolve()) for folder in owner.settings.ingest.folders):
+        if any(real.is_relative_to(Path(folder).resolve()) for folder in pipeline.settings.ingest.folders):
             return {"path": str(real)}
     return {"content_base64": b64encode(upload.content).decode()}
 
 
 async def wait_for_document(
-    owner: Owner,
+    pipeline: PipelineSession,
     job_id: UUID,
     digest: bytes,
     *,
@@ -146,36 +146,36 @@ async def wait_for_document(
     """Until its facts are read or it is rejected: first the ingestion, then the job that reads it."""
     clock = asyncio.get_running_loop().time
     ends_at = clock() + seconds
-    job = await wait_for_job(owner, job_id, seconds=seconds, looked=looked)
+    job = await wait_for_job(pipeline, job_id, seconds=seconds, looked=looked)
     if job.result is not None:  # what the worker read, should the file have changed meanwhile
         digest = bytes.fromhex(str(job.result["sha256"]))
-    document = await _if_there(owner, digest)
+    document = await _if_there(pipeline, digest)
     if job.succeeded and document is not None and document.status == "UPLOADED":
-        parsing = await find_job(owner, "PARSE_FACTS", f"after {job_id}")
+        parsing = await find_job(pipeline, "PARSE_FACTS", f"after {job_id}")
         if parsing is not None:
-            job = await wait_for_job(owner, parsing, seconds=ends_at - clock(), looked=looked)
-            document = await _if_there(owner, digest)
+            job = await wait_for_job(pipeline, parsing, seconds=ends_at - clock(), looked=looked)
+            document = await _if_there(pipeline, digest)
     return Waited(job, document)
 
 
-async def _if_there(owner: Owner, digest: bytes) -> DocumentDetail | None:
+async def _if_there(pipeline: PipelineSession, digest: bytes) -> DocumentDetail | None:
     try:
-        return await document_detail(owner, digest.hex())
+        return await document_detail(pipeline, digest.hex())
     except Permanent as error:
         if error.code != Code.NOT_FOUND:
             raise
         return None
 
 
-async def find_document(owner: Owner, tx: Tx, wanted: str) -> Document:
+async def find_document(pipeline: PipelineSession, tx: Tx, wanted: str) -> Document:
     """By the id of a version or its sha256; by a document's id or name, its newest version."""
-    return await _found(owner, tx, wanted)
+    return await _found(pipeline, tx, wanted)
 
 
-async def document_detail(owner: Owner, wanted: str) -> DocumentDetail:
-    async with owner.reading() as tx:
-        found = await _found(owner, tx, wanted)
-        params = {"tenant_id": owner.tenant_id, "document_version_id": found.document_version_id}
+async def document_detail(pipeline: PipelineSession, wanted: str) -> DocumentDetail:
+    async with pipeline.reading() as tx:
+        found = await _found(pipeline, tx, wanted)
+        params = {"tenant_id": pipeline.tenant_id, "document_version_id": found.document_version_id}
         return DocumentDetail(
             **msgspec.structs.asdict(found),
             snapshots=all_of(await tx.query("documents/snapshots", params), SnapshotRef),
@@ -183,24 +183,26 @@ async def document_detail(owner: Owner, wanted: str) -> DocumentDetail:
         )
 
 
-async def _found(owner: Owner, tx: Tx, wanted: str) -> _Judged:
-    rows = await tx.query("documents/find", {"tenant_id": owner.tenant_id, "wanted": wanted})
+async def _found(pipeline: PipelineSession, tx: Tx, wanted: str) -> _Judged:
+    rows = await tx.query("documents/find", {"tenant_id": pipeline.tenant_id, "wanted": wanted})
     found = maybe(rows, _Judged)
     if found is None:
         raise Permanent(Code.NOT_FOUND, f"no document {wanted!r}; `bpc-worker document list` shows them")
     return found
 
 
-async def list_documents(owner: Owner, *, status: str | None = None, limit: int = 1000) -> list[Document]:
+async def list_documents(
+    pipeline: PipelineSession, *, status: str | None = None, limit: int = 1000
+) -> list[Document]:
     """Newest first."""
-    params = {"tenant_id": owner.tenant_id, "status": status, "limit": limit}
-    async with owner.reading() as tx:
+    params = {"tenant_id": pipeline.tenant_id, "status": status, "limit": limit}
+    async with pipeline.reading() as tx:
         return all_of(await tx.query("documents/list", params), Document)
 
 
-async def document_facts(owner: Owner, wanted: str) -> list[FactFound]:
+async def document_facts(pipeline: PipelineSession, wanted: str) -> list[FactFound]:
     """In order of type and key; one that stands at several places comes once for each."""
-    async with owner.reading() as tx:
-        document = await find_document(owner, tx, wanted)
-        params = {"tenant_id": owner.tenant_id, "document_version_id": document.document_version_id}
+    async with pipeline.reading() as tx:
+        document = await find_document(pipeline, tx, wanted)
+        params = {"tenant_id": pipeline.tenant_id, "document_version_id": document.document_version_id}
         return all_of(await tx.query("facts/of_document", params), FactFound)

@@ -20,7 +20,7 @@ from bpc_worker.core.passport.replay import ReplayMismatchError
 from bpc_worker.files.bundles import SOURCES, write_zip
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.replays import check_code
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.pipeline.stored import StoredVersion, read_version
 
 PUBLIC_KEY, QR_IMAGE, README = "public-key.pem", "qr.png", "README.txt"
@@ -39,9 +39,9 @@ class Exported:
     data: bytes
 
 
-async def export(owner: Owner, wanted: str, audience: str | None = None) -> Exported:
+async def export(pipeline: PipelineSession, wanted: str, audience: str | None = None) -> Exported:
     """A zip with everything, or with the view of one audience; it is verified before it is handed out."""
-    version = await read_version(owner, wanted)
+    version = await read_version(pipeline, wanted)
     row = version.row
     try:
         parts = bundle_of(version, audience)

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.jobs.model import Status
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.queue.job_states import JobState
 from bpc_worker.rows import maybe, one
 
@@ -18,27 +18,31 @@ class _Found(msgspec.Struct, frozen=True):
     job_id: UUID
 
 
-async def job_state(owner: Owner, job_id: UUID) -> JobState:
-    async with owner.reading() as tx:
-        params = {"tenant_id": owner.tenant_id, "job_id": job_id}
+async def job_state(pipeline: PipelineSession, job_id: UUID) -> JobState:
+    async with pipeline.reading() as tx:
+        params = {"tenant_id": pipeline.tenant_id, "job_id": job_id}
         return one(await tx.query("jobs/state", params), JobState, "job")
 
 
-async def find_job(owner: Owner, job_type: str, idempotency_key: str) -> UUID | None:
-    async with owner.reading() as tx:
-        params = {"tenant_id": owner.tenant_id, "type": job_type, "idempotency_key": idempotency_key}
+async def find_job(pipeline: PipelineSession, job_type: str, idempotency_key: str) -> UUID | None:
+    async with pipeline.reading() as tx:
+        params = {"tenant_id": pipeline.tenant_id, "type": job_type, "idempotency_key": idempotency_key}
         found = maybe(await tx.query("jobs/find_key", params), _Found)
     return None if found is None else found.job_id
 
 
 async def wait_for_job(
-    owner: Owner, job_id: UUID, *, seconds: float, looked: Callable[[JobState], None] | None = None
+    pipeline: PipelineSession,
+    job_id: UUID,
+    *,
+    seconds: float,
+    looked: Callable[[JobState], None] | None = None,
 ) -> JobState:
     """The job once it has ended, or as it is after `seconds`; `looked` is told of every look."""
     clock = asyncio.get_running_loop().time
     ends_at = clock() + seconds
     while True:
-        state = await job_state(owner, job_id)
+        state = await job_state(pipeline, job_id)
         if looked is not None:
             looked(state)
         if state.ended or clock() >= ends_at:

@@ -9,7 +9,7 @@ from bpc_worker.domain.events import Happened
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.keys.keyring import development_signer
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of
 
@@ -24,24 +24,24 @@ class Key(msgspec.Struct, frozen=True):
     status: str
 
 
-async def add_key(owner: Owner, key_id: str, public_key: bytes) -> bool:
+async def add_key(pipeline: PipelineSession, key_id: str, public_key: bytes) -> bool:
     """ACTIVE from now on; False when it was there already. A key id stands for one key for ever."""
-    _check(owner, key_id, public_key)
+    _check(pipeline, key_id, public_key)
 
     async def add() -> bool:
-        async with owner.transaction() as tx:
-            params = {"tenant_id": owner.tenant_id, "key_id": key_id, "public_key": public_key}
+        async with pipeline.transaction() as tx:
+            params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "public_key": public_key}
             added = bool(await tx.query("keys/add", params))
-            keys = await _keys(owner, tx)
+            keys = await _keys(pipeline, tx)
             _check_trusted(keys, key_id, public_key)
             if added:
-                await _tell(owner, tx, "KEY_ADDED", key_id, public_key)
+                await _tell(pipeline, tx, "KEY_ADDED", key_id, public_key)
             return added
 
     return await again(add)
 
 
-def _check(owner: Owner, key_id: str, public_key: bytes) -> None:
+def _check(pipeline: PipelineSession, key_id: str, public_key: bytes) -> None:
     if not (key_id.isprintable() and key_id.strip() == key_id != "" and len(key_id) <= _LONGEST_ID):
         message = f"a key id has 1 to {_LONGEST_ID} printable characters, and no blanks around them"
         raise Permanent(Code.VALIDATION_ERROR, message)
@@ -49,7 +49,7 @@ def _check(owner: Owner, key_id: str, public_key: bytes) -> None:
         signing.check_public_key(public_key)
     except signing.SignatureError as error:
         raise Permanent(Code.VALIDATION_ERROR, error.message) from error
-    if owner.settings.env == "prod" and public_key == development_signer().public_key:
+    if pipeline.settings.env == "prod" and public_key == development_signer().public_key:
         message = (
             "the development key is known to everybody, and env is prod; `bpc-worker keys generate` makes one"
         )
@@ -71,16 +71,16 @@ def _check_trusted(keys: list[Key], key_id: str, public_key: bytes) -> None:
         raise Permanent(Code.VALIDATION_ERROR, message)
 
 
-async def change_key(owner: Owner, key_id: str, status: signing.KeyStatus) -> bool:
+async def change_key(pipeline: PipelineSession, key_id: str, status: signing.KeyStatus) -> bool:
     """RETIRED verifies only, REVOKED does nothing any more; neither can be taken back. False: it was so."""
 
     async def change() -> bool:
-        async with owner.transaction() as tx:
-            key = await _key(owner, tx, key_id)
-            params = {"tenant_id": owner.tenant_id, "key_id": key_id, "status": status.value}
+        async with pipeline.transaction() as tx:
+            key = await _key(pipeline, tx, key_id)
+            params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "status": status.value}
             if not await tx.query("keys/change", params):
                 return False
-            await _tell(owner, tx, f"KEY_{status.value}", key_id, key.public_key)
+            await _tell(pipeline, tx, f"KEY_{status.value}", key_id, key.public_key)
             return True
 
     try:
@@ -101,35 +101,35 @@ def _why_not(key_id: str, said: str) -> str:
     return f"key {key_id!r} is revoked, and stays so; add another with `bpc-worker keys add`"
 
 
-async def list_keys(owner: Owner) -> list[Key]:
-    async with owner.reading() as tx:
-        return await _keys(owner, tx)
+async def list_keys(pipeline: PipelineSession) -> list[Key]:
+    async with pipeline.reading() as tx:
+        return await _keys(pipeline, tx)
 
 
-async def registry(owner: Owner, tx: Tx) -> signing.KeyRegistry:
-    keys = await _keys(owner, tx)
+async def registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
+    keys = await _keys(pipeline, tx)
     return signing.KeyRegistry(
         {key.key_id: signing.RegisteredKey(key.public_key, signing.KeyStatus(key.status)) for key in keys}
     )
 
 
-async def _key(owner: Owner, tx: Tx, key_id: str) -> Key:
-    found = [key for key in await _keys(owner, tx) if key.key_id == key_id]
+async def _key(pipeline: PipelineSession, tx: Tx, key_id: str) -> Key:
+    found = [key for key in await _keys(pipeline, tx) if key.key_id == key_id]
     if not found:
         raise Permanent(Code.NOT_FOUND, f"no key {key_id!r}; `bpc-worker keys list` shows them")
     return found[0]
 
 
-async def _keys(owner: Owner, tx: Tx) -> list[Key]:
-    return all_of(await tx.query("keys/registry", {"tenant_id": owner.tenant_id}), Key)
+async def _keys(pipeline: PipelineSession, tx: Tx) -> list[Key]:
+    return all_of(await tx.query("keys/registry", {"tenant_id": pipeline.tenant_id}), Key)
 
 
-async def _tell(owner: Owner, tx: Tx, event_type: str, key_id: str, public_key: bytes) -> None:
+async def _tell(pipeline: PipelineSession, tx: Tx, event_type: str, key_id: str, public_key: bytes) -> None:
     """Keys have names, aggregates have ids: the id is made from tenant and name."""
     happened = Happened(
         event_type=event_type,
         aggregate_type="signing_key",
-        aggregate_id=uuid5(_NAMESPACE, f"signing_key {owner.tenant_id} {key_id}"),
+        aggregate_id=uuid5(_NAMESPACE, f"signing_key {pipeline.tenant_id} {key_id}"),
         payload={"key_id": key_id, "public_key": public_key.hex()},
     )
-    await owner.record(tx, happened)
+    await pipeline.record(tx, happened)

@@ -14,7 +14,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.keys import registry
 from bpc_worker.pipeline.rules import published_rules
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of, one
 
@@ -65,26 +65,26 @@ class _Snapshot(msgspec.Struct, frozen=True):
     status: str
 
 
-async def find_version(owner: Owner, tx: Tx, wanted: str) -> FoundVersion:
+async def find_version(pipeline: PipelineSession, tx: Tx, wanted: str) -> FoundVersion:
     """By its id; by the id of its passport, or by a serial number, the newest."""
-    rows = await tx.query("passports/find_versions", _wanted(owner, wanted))
+    rows = await tx.query("passports/find_versions", _wanted(pipeline, wanted))
     return _only(all_of(rows, FoundVersion), "passport version")
 
 
-async def find_passport(owner: Owner, tx: Tx, wanted: str) -> FoundPassport:
+async def find_passport(pipeline: PipelineSession, tx: Tx, wanted: str) -> FoundPassport:
     """By its id or by a serial number."""
-    rows = await tx.query("passports/find_passports", _wanted(owner, wanted))
+    rows = await tx.query("passports/find_passports", _wanted(pipeline, wanted))
     return _only(all_of(rows, FoundPassport), "passport")
 
 
-def _wanted(owner: Owner, wanted: str) -> dict[str, object]:
+def _wanted(pipeline: PipelineSession, wanted: str) -> dict[str, object]:
     try:
         found: UUID | None = UUID(wanted)
     except ValueError:
         found = None
     # What the database cannot hold is not in it.
     storable = not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in wanted)
-    return {"tenant_id": owner.tenant_id, "id": found, "wanted": wanted if storable else None}
+    return {"tenant_id": pipeline.tenant_id, "id": found, "wanted": wanted if storable else None}
 
 
 def _only(found: list[Found], what: str) -> Found:
@@ -99,27 +99,31 @@ def _only(found: list[Found], what: str) -> Found:
 
 
 async def list_versions(
-    owner: Owner, *, passport: str | None = None, status: str | None = None, limit: int | None = None
+    pipeline: PipelineSession,
+    *,
+    passport: str | None = None,
+    status: str | None = None,
+    limit: int | None = None,
 ) -> list[ListedVersion]:
     """Newest first."""
-    async with owner.reading() as tx:
-        of = None if passport is None else (await find_passport(owner, tx, passport)).passport_id
-        params = {"tenant_id": owner.tenant_id, "passport_id": of, "status": status}
+    async with pipeline.reading() as tx:
+        of = None if passport is None else (await find_passport(pipeline, tx, passport)).passport_id
+        params = {"tenant_id": pipeline.tenant_id, "passport_id": of, "status": status}
         rows = await tx.query("passports/list_versions", params | {"limit": limit})
         return all_of(rows, ListedVersion)
 
 
 async def compile_version(
-    owner: Owner, passport: str, *, snapshot_id: UUID, rules: str, law_date: date | None = None
+    pipeline: PipelineSession, passport: str, *, snapshot_id: UUID, rules: str, law_date: date | None = None
 ) -> JobId:
     """Queue the compilation of another version, which is then signed and drawn."""
-    async with owner.transaction() as tx:
-        found = await find_passport(owner, tx, passport)
-        wanted = {"tenant_id": owner.tenant_id, "snapshot_id": snapshot_id}
+    async with pipeline.transaction() as tx:
+        found = await find_passport(pipeline, tx, passport)
+        wanted = {"tenant_id": pipeline.tenant_id, "snapshot_id": snapshot_id}
         snapshot = one(await tx.query("snapshots/read", wanted), _Snapshot, "snapshot")
         if snapshot.status != "SEALED":
             raise Permanent(Code.SNAPSHOT_NOT_READY, f"the snapshot is {snapshot.status}, not SEALED")
-        version = await published_rules(owner, tx, rules)
+        version = await published_rules(pipeline, tx, rules)
         payload: dict[str, object] = {
             "passport_id": str(found.passport_id),
             "snapshot_id": str(snapshot_id),
@@ -130,42 +134,42 @@ async def compile_version(
         return await tx.enqueue(NewJob(type="COMPILE_PASSPORT", payload=payload))
 
 
-async def activate(owner: Owner, wanted: str) -> tuple[UUID, UUID | None]:
+async def activate(pipeline: PipelineSession, wanted: str) -> tuple[UUID, UUID | None]:
     """The version that is in force now, and the one that was until now. Activated again, nothing changes."""
-    return await again(lambda: _activate(owner, wanted))
+    return await again(lambda: _activate(pipeline, wanted))
 
 
-async def _activate(owner: Owner, wanted: str) -> tuple[UUID, UUID | None]:
-    async with owner.transaction() as tx:
-        versions, version = await _hold(owner, tx, wanted)
+async def _activate(pipeline: PipelineSession, wanted: str) -> tuple[UUID, UUID | None]:
+    async with pipeline.transaction() as tx:
+        versions, version = await _hold(pipeline, tx, wanted)
         if version.status == "ACTIVE":
             return version.passport_version_id, None
         if version.status != "SIGNED":
             raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {version.status}, not SIGNED")
-        await _check_signature(owner, tx, version)
+        await _check_signature(pipeline, tx, version)
         former = next((each for each in versions if each.status == "ACTIVE"), None)
         happened: list[Happened] = []
         if former is not None:
-            await _move(owner, tx, former, "SUPERSEDED")
+            await _move(pipeline, tx, former, "SUPERSEDED")
             by = {"superseded_by": str(version.passport_version_id)}
             happened.append(_happened("PASSPORT_SUPERSEDED", former, by))
-        await _move(owner, tx, version, "ACTIVE")
+        await _move(pipeline, tx, version, "ACTIVE")
         of = {"supersedes": None if former is None else str(former.passport_version_id)}
         happened.append(_happened("PASSPORT_ACTIVATED", version, of))
-        await owner.record(tx, *happened)
+        await pipeline.record(tx, *happened)
         return version.passport_version_id, None if former is None else former.passport_version_id
 
 
-async def revoke(owner: Owner, wanted: str, reason: str) -> tuple[UUID, bool]:
+async def revoke(pipeline: PipelineSession, wanted: str, reason: str) -> tuple[UUID, bool]:
     """The version that is revoked, and whether it was not before. The reason stands in the audit trail."""
     if not reason.strip() or len(reason) > MAX_REASON or not reason.isprintable():
         raise Permanent(Code.VALIDATION_ERROR, f"a reason is one line of 1 to {MAX_REASON} characters")
-    return await again(lambda: _revoke(owner, wanted, reason))
+    return await again(lambda: _revoke(pipeline, wanted, reason))
 
 
-async def _revoke(owner: Owner, wanted: str, reason: str) -> tuple[UUID, bool]:
-    async with owner.transaction() as tx:
-        versions, version = await _hold(owner, tx, wanted)
+async def _revoke(pipeline: PipelineSession, wanted: str, reason: str) -> tuple[UUID, bool]:
+    async with pipeline.transaction() as tx:
+        versions, version = await _hold(pipeline, tx, wanted)
         if len(versions) > 1 and wanted.lower() != str(version.passport_version_id):
             listed = ", ".join(f"{each.passport_version_id} ({each.status})" for each in versions)
             raise Permanent(Code.VALIDATION_ERROR, f"it has several versions, say which: {listed}")
@@ -175,32 +179,32 @@ async def _revoke(owner: Owner, wanted: str, reason: str) -> tuple[UUID, bool]:
             raise Permanent(
                 Code.VALIDATION_ERROR, f"the passport version is {version.status}: not signed yet"
             )
-        await _move(owner, tx, version, "REVOKED")
+        await _move(pipeline, tx, version, "REVOKED")
         why = {"reason": reason, "former_status": version.status}
-        await owner.record(tx, _happened("PASSPORT_REVOKED", version, why))
+        await pipeline.record(tx, _happened("PASSPORT_REVOKED", version, why))
         return version.passport_version_id, True
 
 
-async def _hold(owner: Owner, tx: Tx, wanted: str) -> tuple[list[_Held], _Held]:
+async def _hold(pipeline: PipelineSession, tx: Tx, wanted: str) -> tuple[list[_Held], _Held]:
     """All versions of the passport, held until the transaction ends, and the one that is meant."""
-    found = await find_version(owner, tx, wanted)
-    params = {"tenant_id": owner.tenant_id, "passport_id": found.passport_id}
+    found = await find_version(pipeline, tx, wanted)
+    params = {"tenant_id": pipeline.tenant_id, "passport_id": found.passport_id}
     versions = all_of(await tx.query("passports/lock_versions", params), _Held)
     [held] = [each for each in versions if each.passport_version_id == found.passport_version_id]
     return versions, held
 
 
-async def _check_signature(owner: Owner, tx: Tx, version: _Held) -> None:
+async def _check_signature(pipeline: PipelineSession, tx: Tx, version: _Held) -> None:
     """What nobody can verify does not come into force."""
     try:
-        keys = await registry(owner, tx)
+        keys = await registry(pipeline, tx)
         signing.verify(keys, version.signing_key_id, version.receipt_hash, version.signature or b"")
     except signing.SignatureError as error:
         raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
 
 
-async def _move(owner: Owner, tx: Tx, version: _Held, status: str) -> None:
-    params = {"tenant_id": owner.tenant_id, "passport_version_id": version.passport_version_id}
+async def _move(pipeline: PipelineSession, tx: Tx, version: _Held, status: str) -> None:
+    params = {"tenant_id": pipeline.tenant_id, "passport_version_id": version.passport_version_id}
     await tx.query("passports/set_status", params | {"status": status})
 
 

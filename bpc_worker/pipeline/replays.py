@@ -24,7 +24,7 @@ from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.passports import list_versions
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.pipeline.stored import Row, StoredFact, StoredVersion, read_version
 
 # Limits are for what comes in: what was compiled once is replayed whatever they are today.
@@ -42,16 +42,16 @@ class Replayed:
     message: str = ""
 
 
-async def replay_version(owner: Owner, wanted: str) -> Replayed:
+async def replay_version(pipeline: PipelineSession, wanted: str) -> Replayed:
     """By its id; by the id of its passport, or by a serial number, the newest. It has to be signed."""
-    return _replayed(await read_version(owner, wanted))
+    return _replayed(await read_version(pipeline, wanted))
 
 
-async def replay_all(owner: Owner) -> AsyncIterator[Replayed]:
+async def replay_all(pipeline: PipelineSession) -> AsyncIterator[Replayed]:
     """Every version of the tenant that is signed, oldest first."""
-    for listed in reversed(await list_versions(owner)):
+    for listed in reversed(await list_versions(pipeline)):
         if listed.status != "COMPILING":
-            yield await replay_version(owner, str(listed.passport_version_id))
+            yield await replay_version(pipeline, str(listed.passport_version_id))
 
 
 def _replayed(version: StoredVersion) -> Replayed:

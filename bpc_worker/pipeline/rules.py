@@ -14,7 +14,7 @@ from bpc_worker.domain.events import Happened
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of, maybe, one
 
@@ -52,7 +52,7 @@ class RulesDetail(RulesVersion, frozen=True):
     dsl: str
 
 
-async def add_rules(owner: Owner, name: str, source: str) -> RulesVersion:
+async def add_rules(pipeline: PipelineSession, name: str, source: str) -> RulesVersion:
     """A DRAFT with the next number; the same text again is the version that is there."""
     if not _NAME.fullmatch(name):
         message = (
@@ -66,7 +66,7 @@ async def add_rules(owner: Owner, name: str, source: str) -> RulesVersion:
         hint = "mend it; `bpc-worker rules check FILE` checks it without a database"
         raise Permanent(error.code, f"{said}\n{hint}") from error
     params: dict[str, object] = {
-        "tenant_id": owner.tenant_id,
+        "tenant_id": pipeline.tenant_id,
         "name": name,
         "dsl": source,
         "dsl_sha256": sha256(source.encode()),
@@ -74,7 +74,7 @@ async def add_rules(owner: Owner, name: str, source: str) -> RulesVersion:
     }
 
     async def add() -> RulesVersion:
-        async with owner.transaction() as tx:
+        async with pipeline.transaction() as tx:
             await tx.query("rules/add_package", params)
             await tx.query("rules/add_version", params)
             return one(await tx.query("rules/find_text", params), RulesVersion, "version of a rule package")
@@ -82,34 +82,34 @@ async def add_rules(owner: Owner, name: str, source: str) -> RulesVersion:
     return await again(add)  # of two that add at the same moment, one takes the number of the other
 
 
-async def run_rule_tests(owner: Owner, wanted: str, *, seed: int = 0) -> JobId:
+async def run_rule_tests(pipeline: PipelineSession, wanted: str, *, seed: int = 0) -> JobId:
     """Queue the run of its own tests; VALIDATED when all pass and there are enough of them."""
 
     async def queue() -> JobId:
-        async with owner.transaction() as tx:
-            version = await find_rules(owner, tx, wanted)
+        async with pipeline.transaction() as tx:
+            version = await find_rules(pipeline, tx, wanted)
             payload = {"rule_package_version_id": str(version.rule_package_version_id), "seed": seed}
             return await tx.enqueue(NewJob(type="RUN_RULE_TESTS", payload=payload))
 
     return await again(queue)
 
 
-async def publish_rules(owner: Owner, wanted: str) -> RulesVersion:
+async def publish_rules(pipeline: PipelineSession, wanted: str) -> RulesVersion:
     """From now on passports can be compiled with it. Published again, it is what it was."""
 
     async def publish() -> RulesVersion:
-        async with owner.transaction() as tx:
-            found = await find_rules(owner, tx, wanted)
-            return await _publish(owner, tx, str(found.rule_package_version_id))
+        async with pipeline.transaction() as tx:
+            found = await find_rules(pipeline, tx, wanted)
+            return await _publish(pipeline, tx, str(found.rule_package_version_id))
 
     return await again(publish)
 
 
-async def _publish(owner: Owner, tx: Tx, version_id: str) -> RulesVersion:
+async def _publish(pipeline: PipelineSession, tx: Tx, version_id: str) -> RulesVersion:
     published = await tx.query(
-        "rules/publish", {"tenant_id": owner.tenant_id, "rule_package_version_id": version_id}
+        "rules/publish", {"tenant_id": pipeline.tenant_id, "rule_package_version_id": version_id}
     )
-    version = await find_rules(owner, tx, version_id)
+    version = await find_rules(pipeline, tx, version_id)
     if published:
         happened = Happened(
             event_type="RULES_PUBLISHED",
@@ -117,7 +117,7 @@ async def _publish(owner: Owner, tx: Tx, version_id: str) -> RulesVersion:
             aggregate_id=version.rule_package_version_id,
             payload={"dsl_sha256": version.dsl_sha256.hex()},
         )
-        await owner.record(tx, happened)
+        await pipeline.record(tx, happened)
     elif version.status != "PUBLISHED":
         label = f"{version.name}@{version.version}"
         hint = f"have it tested first: `bpc-worker rules run-tests {label} --wait`"
@@ -127,25 +127,25 @@ async def _publish(owner: Owner, tx: Tx, version_id: str) -> RulesVersion:
     return version
 
 
-async def rules_detail(owner: Owner, wanted: str) -> RulesDetail:
-    async with owner.reading() as tx:
-        version = await find_rules(owner, tx, wanted)
-        params = {"tenant_id": owner.tenant_id, "rule_package_version_id": version.rule_package_version_id}
+async def rules_detail(pipeline: PipelineSession, wanted: str) -> RulesDetail:
+    async with pipeline.reading() as tx:
+        version = await find_rules(pipeline, tx, wanted)
+        params = {"tenant_id": pipeline.tenant_id, "rule_package_version_id": version.rule_package_version_id}
         return one(await tx.query("rules/show", params), RulesDetail, "version of a rule package")
 
 
-async def find_rules(owner: Owner, tx: Tx, wanted: str) -> RulesVersion:
+async def find_rules(pipeline: PipelineSession, tx: Tx, wanted: str) -> RulesVersion:
     """By id, as `name`, the newest, or as `name@version`."""
-    rows = await tx.query("rules/find", {"tenant_id": owner.tenant_id, "wanted": wanted})
+    rows = await tx.query("rules/find", {"tenant_id": pipeline.tenant_id, "wanted": wanted})
     found = maybe(rows, RulesVersion)
     if found is None:
         raise Permanent(Code.NOT_FOUND, f"no rules {wanted!r}; `bpc-worker rules list` shows them")
     return found
 
 
-async def published_rules(owner: Owner, tx: Tx, name: str) -> RulesVersion:
+async def published_rules(pipeline: PipelineSession, tx: Tx, name: str) -> RulesVersion:
     """The newest published version of a package, or the one that `name@version` names."""
-    params = {"tenant_id": owner.tenant_id, "wanted": name}
+    params = {"tenant_id": pipeline.tenant_id, "wanted": name}
     found = maybe(await tx.query("rules/find_published", params), RulesVersion)
     if found is None:
         raise Permanent(
@@ -156,6 +156,6 @@ async def published_rules(owner: Owner, tx: Tx, name: str) -> RulesVersion:
     return found
 
 
-async def list_rules(owner: Owner) -> list[RulesVersion]:
-    async with owner.reading() as tx:
-        return all_of(await tx.query("rules/list", {"tenant_id": owner.tenant_id}), RulesVersion)
+async def list_rules(pipeline: PipelineSession) -> list[RulesVersion]:
+    async with pipeline.reading() as tx:
+        return all_of(await tx.query("rules/list", {"tenant_id": pipeline.tenant_id}), RulesVersion)

@@ -1,4 +1,4 @@
-"""The transactions of a pipeline's owner: for one tenant, with an actor's name, waking workers afterwards."""
+"""The transactions of one tenant's pipeline: with an actor's name, waking workers afterwards."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -36,8 +36,8 @@ class _Login(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """One tenant's pipeline, as its owner sees it. Made by `open_owner`."""
+class PipelineSession:
+    """One tenant's pipeline. Made by `open_pipeline`."""
 
     settings: Settings
     registry: Registry
@@ -85,9 +85,9 @@ class Owner:
 
 
 @asynccontextmanager
-async def open_owner(
+async def open_pipeline(
     settings: Settings, registry: Registry, url: str, tenant: str, tell: Tell | None = None
-) -> AsyncIterator[Owner]:
+) -> AsyncIterator[PipelineSession]:
     """The pipeline of a tenant, by id or by name."""
     link = Link(wiring.dsn(settings, url))
     try:
@@ -100,7 +100,7 @@ async def open_owner(
         actor = f"user:{msgspec.convert(login, _Login).login}"
         tracer = wiring.tracer(settings)
         try:
-            yield Owner(settings, registry, found.tenant_id, found.name, actor, link, tell, tracer)
+            yield PipelineSession(settings, registry, found.tenant_id, found.name, actor, link, tell, tracer)
         finally:
             await asyncio.to_thread(tracer.close)  # it may wait for the collector, and others may not
     finally:

@@ -10,7 +10,7 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.documents import Document, find_document
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of, maybe, one
 
@@ -53,18 +53,18 @@ class _Contradiction(msgspec.Struct, frozen=True):
     documents: list[str]
 
 
-async def create_snapshot(owner: Owner, documents: Sequence[str]) -> Snapshot:
+async def create_snapshot(pipeline: PipelineSession, documents: Sequence[str]) -> Snapshot:
     """BUILDING, with the facts of these documents; nothing is made when they cannot stand together."""
 
     async def create() -> Snapshot:
-        async with owner.transaction() as tx:
+        async with pipeline.transaction() as tx:
             made = one(  # first: from here on retention waits for us
-                await tx.query("builds/make_snapshot", {"tenant_id": owner.tenant_id}), _Made, "snapshot"
+                await tx.query("builds/make_snapshot", {"tenant_id": pipeline.tenant_id}), _Made, "snapshot"
             )
-            found = [await find_document(owner, tx, wanted) for wanted in documents]
+            found = [await find_document(pipeline, tx, wanted) for wanted in documents]
             _check_validated(found)
             params = {
-                "tenant_id": owner.tenant_id,
+                "tenant_id": pipeline.tenant_id,
                 "snapshot_id": made.snapshot_id,
                 "document_version_ids": [document.document_version_id for document in found],
             }
@@ -72,7 +72,7 @@ async def create_snapshot(owner: Owner, documents: Sequence[str]) -> Snapshot:
                 message = "there are no facts in these documents; name others"
                 raise Permanent(Code.VALIDATION_ERROR, message)
             _check_agreement(all_of(await tx.query("snapshots/contradictions", params), _Contradiction))
-            return await _snapshot(owner, tx, made.snapshot_id)
+            return await _snapshot(pipeline, tx, made.snapshot_id)
 
     return await again(create)
 
@@ -97,12 +97,12 @@ def _check_agreement(contradictions: Sequence[_Contradiction]) -> None:
         raise Permanent(Code.VALIDATION_ERROR, f"the documents contradict each other: {said}; {hint}")
 
 
-async def seal_snapshot(owner: Owner, snapshot_id: UUID) -> JobId | None:
+async def seal_snapshot(pipeline: PipelineSession, snapshot_id: UUID) -> JobId | None:
     """Queue the sealing; None when it is sealed already."""
 
     async def queue() -> JobId | None:
-        async with owner.transaction() as tx:
-            if (await _snapshot(owner, tx, snapshot_id)).status == "SEALED":
+        async with pipeline.transaction() as tx:
+            if (await _snapshot(pipeline, tx, snapshot_id)).status == "SEALED":
                 return None
             payload = {"snapshot_id": str(snapshot_id), "seal": True}
             return await tx.enqueue(NewJob(type="BUILD_SNAPSHOT", payload=payload))
@@ -110,8 +110,8 @@ async def seal_snapshot(owner: Owner, snapshot_id: UUID) -> JobId | None:
     return await again(queue)
 
 
-async def _snapshot(owner: Owner, tx: Tx, snapshot_id: UUID) -> Snapshot:
-    params = {"tenant_id": owner.tenant_id, "snapshot_id": snapshot_id}
+async def _snapshot(pipeline: PipelineSession, tx: Tx, snapshot_id: UUID) -> Snapshot:
+    params = {"tenant_id": pipeline.tenant_id, "snapshot_id": snapshot_id}
     found = maybe(await tx.query("snapshots/find", params), Snapshot)
     if found is None:
         hint = "`bpc-worker snapshot list` shows them"
@@ -119,18 +119,20 @@ async def _snapshot(owner: Owner, tx: Tx, snapshot_id: UUID) -> Snapshot:
     return found
 
 
-async def snapshot_detail(owner: Owner, snapshot_id: UUID) -> SnapshotDetail:
-    params = {"tenant_id": owner.tenant_id, "snapshot_id": snapshot_id}
-    async with owner.reading() as tx:
+async def snapshot_detail(pipeline: PipelineSession, snapshot_id: UUID) -> SnapshotDetail:
+    params = {"tenant_id": pipeline.tenant_id, "snapshot_id": snapshot_id}
+    async with pipeline.reading() as tx:
         return SnapshotDetail(
-            **msgspec.structs.asdict(await _snapshot(owner, tx, snapshot_id)),
+            **msgspec.structs.asdict(await _snapshot(pipeline, tx, snapshot_id)),
             documents=all_of(await tx.query("snapshots/documents", params), SourceRef),
             passport_versions=all_of(await tx.query("snapshots/passport_versions", params), VersionRef),
         )
 
 
-async def list_snapshots(owner: Owner, *, status: str | None = None, limit: int = 1000) -> list[Snapshot]:
+async def list_snapshots(
+    pipeline: PipelineSession, *, status: str | None = None, limit: int = 1000
+) -> list[Snapshot]:
     """Newest first."""
-    params = {"tenant_id": owner.tenant_id, "status": status, "limit": limit}
-    async with owner.reading() as tx:
+    params = {"tenant_id": pipeline.tenant_id, "status": status, "limit": limit}
+    async with pipeline.reading() as tx:
         return all_of(await tx.query("snapshots/list", params), Snapshot)

@@ -16,7 +16,7 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.keys import registry
 from bpc_worker.pipeline.passports import find_version
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import all_of, one
 
 
@@ -143,11 +143,11 @@ def _decoded(part: str, data: bytes) -> object:
         raise BundleError(part, str(error)) from error
 
 
-async def read_version(owner: Owner, wanted: str) -> StoredVersion:
+async def read_version(pipeline: PipelineSession, wanted: str) -> StoredVersion:
     """By its id; by the id of its passport, or by a serial number, the newest."""
-    async with owner.reading() as tx:
-        found = await find_version(owner, tx, wanted)
-        tenant: dict[str, object] = {"tenant_id": owner.tenant_id}
+    async with pipeline.reading() as tx:
+        found = await find_version(pipeline, tx, wanted)
+        tenant: dict[str, object] = {"tenant_id": pipeline.tenant_id}
         version = tenant | {"passport_version_id": found.passport_version_id}
         row = one(await tx.query("passports/read_stored", version), Row, "passport version")
         snapshot = tenant | {"snapshot_id": row.snapshot_id}
@@ -159,12 +159,12 @@ async def read_version(owner: Owner, wanted: str) -> StoredVersion:
             row,
             sorted(facts, key=lambda each: (each.fact_type, each.fact_key)),
             sorted(sources, key=lambda each: (each.fact_type, each.fact_key, each.place)),
-            await _registry(owner, tx),
+            await _registry(pipeline, tx),
         )
 
 
-async def _registry(owner: Owner, tx: Tx) -> signing.KeyRegistry:
+async def _registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
     try:
-        return await registry(owner, tx)
+        return await registry(pipeline, tx)
     except signing.SignatureError as error:  # a key that cannot have come in by the front door
         raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error}") from error

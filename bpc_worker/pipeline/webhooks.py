@@ -14,7 +14,7 @@ from bpc_worker.domain.events import Happened
 from bpc_worker.egress.targets import target_of
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of, one
 
@@ -58,22 +58,27 @@ class _Rotated(msgspec.Struct, frozen=True):
 
 
 async def add_endpoint(
-    owner: Owner, url: str, *, event_types: Sequence[str], max_attempts: int, secret: str | None = None
+    pipeline: PipelineSession,
+    url: str,
+    *,
+    event_types: Sequence[str],
+    max_attempts: int,
+    secret: str | None = None,
 ) -> Keys:
     """ACTIVE from now on, and told of every event that happens after this."""
-    target_of(url, wiring.egress_rules(owner.settings))
+    target_of(url, wiring.egress_rules(pipeline.settings))
     unknown = [each for each in event_types if each not in (*EVENT_TYPES, ALL_EVENTS)]
     if unknown:
         known = ", ".join(EVENT_TYPES)
         raise Permanent(Code.VALIDATION_ERROR, f"no event is called {unknown[0]!r}; there are {known}")
     endpoint_id, keys = ids.uuid7(), _new_keys(secret)
-    async with owner.transaction() as tx:
+    async with pipeline.transaction() as tx:
         params = {
-            "tenant_id": owner.tenant_id,
+            "tenant_id": pipeline.tenant_id,
             "webhook_endpoint_id": endpoint_id,
             "url": url,
             "max_attempts": max_attempts,
-            "secret": _sealed(owner, keys, endpoint_id),
+            "secret": _sealed(pipeline, keys, endpoint_id),
             "public_key": keys.public_key,
             "event_types": sorted(set(event_types)),
         }
@@ -90,18 +95,20 @@ def _new_keys(secret: str | None) -> WebhookKeys:
     return WebhookKeys(secret=given, seed=secrets.token_bytes(SEED_SIZE))
 
 
-def _sealed(owner: Owner, keys: WebhookKeys, endpoint_id: UUID) -> bytes:
-    sealer = wiring.keyring(owner.settings).sealer
-    return sealer.seal(keys.to_bytes(), tenant_id=owner.tenant_id, row_id=endpoint_id)
+def _sealed(pipeline: PipelineSession, keys: WebhookKeys, endpoint_id: UUID) -> bytes:
+    sealer = wiring.keyring(pipeline.settings).sealer
+    return sealer.seal(keys.to_bytes(), tenant_id=pipeline.tenant_id, row_id=endpoint_id)
 
 
-async def rotate(owner: Owner, wanted: str, *, overlap_seconds: float, secret: str | None = None) -> Keys:
+async def rotate(
+    pipeline: PipelineSession, wanted: str, *, overlap_seconds: float, secret: str | None = None
+) -> Keys:
     """Another secret and another key pair; those of now go on signing beside them for a while."""
     keys = _new_keys(secret)
-    async with owner.transaction() as tx:
-        endpoint = await find_endpoint(owner, tx, wanted)
-        params = of(owner, endpoint) | {
-            "secret": _sealed(owner, keys, endpoint.webhook_endpoint_id),
+    async with pipeline.transaction() as tx:
+        endpoint = await find_endpoint(pipeline, tx, wanted)
+        params = of(pipeline, endpoint) | {
+            "secret": _sealed(pipeline, keys, endpoint.webhook_endpoint_id),
             "public_key": keys.public_key,
             "overlap_seconds": overlap_seconds,
         }
@@ -109,15 +116,15 @@ async def rotate(owner: Owner, wanted: str, *, overlap_seconds: float, secret: s
     return Keys(endpoint.webhook_endpoint_id, keys.secret_text, keys.public_key, rotated.former_until)
 
 
-async def list_endpoints(owner: Owner) -> list[Endpoint]:
-    async with owner.reading() as tx:
-        params = {"tenant_id": owner.tenant_id, "id": None, "url": None}
+async def list_endpoints(pipeline: PipelineSession) -> list[Endpoint]:
+    async with pipeline.reading() as tx:
+        params = {"tenant_id": pipeline.tenant_id, "id": None, "url": None}
         return all_of(await tx.query("webhooks/list", params), Endpoint)
 
 
-async def find_endpoint(owner: Owner, tx: Tx, wanted: str) -> Endpoint:
+async def find_endpoint(pipeline: PipelineSession, tx: Tx, wanted: str) -> Endpoint:
     """By its id, or by its address if no other has the same."""
-    params = {"tenant_id": owner.tenant_id, "id": _uuid(wanted), "url": wanted.replace("\0", "")}
+    params = {"tenant_id": pipeline.tenant_id, "id": _uuid(wanted), "url": wanted.replace("\0", "")}
     found = all_of(await tx.query("webhooks/list", params), Endpoint)
     if not found:
         raise Permanent(Code.NOT_FOUND, "there is no such endpoint; `bpc-worker webhook list` shows them")
@@ -134,15 +141,15 @@ def _uuid(text: str) -> UUID | None:
         return None
 
 
-async def disable(owner: Owner, wanted: str, reason: str) -> tuple[Endpoint, bool]:
+async def disable(pipeline: PipelineSession, wanted: str, reason: str) -> tuple[Endpoint, bool]:
     """The endpoint, and whether it was ACTIVE until now. What is still PENDING fails when its turn comes."""
     if not reason.strip() or len(reason) > MAX_REASON or not reason.isprintable():
         raise Permanent(Code.VALIDATION_ERROR, f"a reason is one line of 1 to {MAX_REASON} characters")
 
     async def work() -> tuple[Endpoint, bool]:
-        async with owner.transaction() as tx:
-            endpoint = await find_endpoint(owner, tx, wanted)
-            if not await tx.query("webhooks/disable", of(owner, endpoint) | {"reason": reason}):
+        async with pipeline.transaction() as tx:
+            endpoint = await find_endpoint(pipeline, tx, wanted)
+            if not await tx.query("webhooks/disable", of(pipeline, endpoint) | {"reason": reason}):
                 return endpoint, False
             happened = Happened(
                 event_type="WEBHOOK_ENDPOINT_DISABLED",
@@ -150,19 +157,19 @@ async def disable(owner: Owner, wanted: str, reason: str) -> tuple[Endpoint, boo
                 aggregate_id=endpoint.webhook_endpoint_id,
                 payload={"reason": reason},
             )
-            await owner.record(tx, happened)
+            await pipeline.record(tx, happened)
             return endpoint, True
 
     return await again(work)
 
 
-async def enable(owner: Owner, wanted: str) -> tuple[Endpoint, bool]:
+async def enable(pipeline: PipelineSession, wanted: str) -> tuple[Endpoint, bool]:
     """The endpoint, and whether it was switched off until now."""
-    async with owner.transaction() as tx:
-        endpoint = await find_endpoint(owner, tx, wanted)
-        return endpoint, bool(await tx.query("webhooks/enable", of(owner, endpoint)))
+    async with pipeline.transaction() as tx:
+        endpoint = await find_endpoint(pipeline, tx, wanted)
+        return endpoint, bool(await tx.query("webhooks/enable", of(pipeline, endpoint)))
 
 
-def of(owner: Owner, endpoint: Endpoint) -> dict[str, object]:
+def of(pipeline: PipelineSession, endpoint: Endpoint) -> dict[str, object]:
     """The parameters that name it."""
-    return {"tenant_id": owner.tenant_id, "webhook_endpoint_id": endpoint.webhook_endpoint_id}
+    return {"tenant_id": pipeline.tenant_id, "webhook_endpoint_id": endpoint.webhook_endpoint_id}

@@ -55,7 +55,7 @@ def test_a_replay_refuses(ill: tuple[Signed, str]) -> None:
 def replayed(signed: Signed) -> tuple[str | None, str]:
     """The part that does not hold, or the code when there is no registry to replay with; and why."""
     try:
-        found = signed.path.call(lambda owner: replay_version(owner, str(signed.version)))
+        found = signed.path.call(lambda pipeline: replay_version(pipeline, str(signed.version)))
     except Permanent as error:
         return error.code, error.message
     return found.part, found.message
@@ -64,9 +64,9 @@ def replayed(signed: Signed) -> tuple[str | None, str]:
 def test_it_does_not_come_into_force_and_is_not_handed_out(ill: tuple[Signed, str]) -> None:
     signed, words = ill
     with pytest.raises(Permanent) as inactive:
-        signed.path.call(lambda owner: activate(owner, str(signed.version)))
+        signed.path.call(lambda pipeline: activate(pipeline, str(signed.version)))
     with pytest.raises(Permanent) as kept:
-        signed.path.call(lambda owner: export(owner, str(signed.version)))
+        signed.path.call(lambda pipeline: export(pipeline, str(signed.version)))
 
     assert inactive.value.code == "SIGNATURE_INVALID"
     for error in (inactive.value, kept.value):

@@ -245,7 +245,7 @@ def test_a_login_that_may_not_build_goes_on_with_documents(inbox: TestInbox) -> 
 
 
 def test_one_process_takes_a_folder_in_and_makes_a_passport_of_it(inbox: TestInbox) -> None:
-    """Role all: producer, worker and reaper; its login is both a worker and the owner of a pipeline."""
+    """Role all: producer, worker and reaper; its login is both a worker and of bpc_app."""
     pipeline(inbox.db)
     inbox.db.run(
         "DO $$ BEGIN CREATE ROLE bpc_all;"

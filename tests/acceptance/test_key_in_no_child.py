@@ -83,7 +83,7 @@ def core_limit(pid: int) -> str:
 def test_the_private_key_is_in_no_child(db: Database, tmp_path: Path) -> None:
     path = pipeline(db)
     key = Ed25519Signer("looked for", SEED)
-    path.call(lambda owner: add_key(owner, key.key_id, key.public_key))
+    path.call(lambda pipeline: add_key(pipeline, key.key_id, key.public_key))
     db.enqueue("RUN_COMMAND", json.dumps({"command": "waits"}))
     settings = {
         "BPC_SIGNING_KEY_ID": key.key_id,

@@ -12,13 +12,13 @@ pytestmark = pytest.mark.acceptance
 
 
 def test_a_passport_is_measured_and_the_metrics_follow_the_rules(db: Database) -> None:
-    owner = pipeline(db)
+    path = pipeline(db)
     with worker(db.url_as("bpc_worker")) as running:
         running.wait_ready()
-        build = owner.build()
-        assert owner.ended(build).state == "DONE"
+        build = path.build()
+        assert path.ended(build).state == "DONE"
         written = running.get("/v1/metrics", timeout=5)[1]
-        version = owner.version(build)
+        version = path.version(build)
 
         assert running.metric("bpc_compiles_total", result="ok") == 1
         assert running.metric("bpc_compile_duration_seconds_count") == 1

@@ -142,9 +142,9 @@ def everything_ended(db: Database) -> bool:
 
 
 def test_a_mark_is_found_nowhere(db: Database, tmp_path: Path) -> None:
-    owner: Pipeline = pipeline(db)
+    path: Pipeline = pipeline(db)
     failing = enqueue_failing(db)
-    builds = [owner.build(folder) for folder in bad_documents(tmp_path)]
+    builds = [path.build(folder) for folder in bad_documents(tmp_path)]
     with worker(with_password(db.url_as("bpc_worker")), **secrets()) as running:
         running.wait_ready()
         children: dict[str, bytes] = {}
@@ -154,7 +154,7 @@ def test_a_mark_is_found_nowhere(db: Database, tmp_path: Path) -> None:
             return everything_ended(db)
 
         until(ended, within=60, what="the end of all jobs")
-        assert owner.state(builds[0]).state == "STOPPED"
+        assert path.state(builds[0]).state == "STOPPED"
         until(lambda: running.said("broker_unavailable"), within=20, what="a word about the broker")
         texts = said(db, running) | children
         assert broken_rules(texts["/metrics"].decode()) == []

@@ -58,7 +58,7 @@ def flipped(data: bytes, at: int) -> bytes:
 def test_the_help_imports_nothing_heavy() -> None:
     heavy = ["cryptography", "psycopg", "aio_pika", "aiohttp", "msgspec", "decimal", "zipfile"]
     code = (
-        "import sys; from bpc_worker.cli.root import main\n"
+        "import sys; from bpc_worker.cli import main\n"
         "try: main(['passport', 'verify', '--help'])\n"
         f"except SystemExit: print([name for name in {heavy} if name in sys.modules])"
     )

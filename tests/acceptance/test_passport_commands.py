@@ -119,7 +119,7 @@ def test_a_job_that_gave_up_ends_the_waiting(db: Database) -> None:
             " WHERE status = 'RUNNING'"
         )
 
-    found = path.call(lambda owner: watch(owner, build, seconds=30, looked=looked))
+    found = path.call(lambda pipeline: watch(pipeline, build, seconds=30, looked=looked))
 
     assert not found.ended
     assert {each.fail_code for each in found.troubles} == {"CONFIG_MISSING"}

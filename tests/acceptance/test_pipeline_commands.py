@@ -1,4 +1,4 @@
-"""The commands of a pipeline's owner as real processes: what they print, how they end, what they say next."""
+"""The commands of a tenant's pipeline as real processes: what they print, how they end, what they say."""
 
 import json
 import subprocess
@@ -74,7 +74,7 @@ def test_every_command_has_an_example_and_imports_nothing_heavy() -> None:
     ]
     code = (
         "import sys, contextlib, io\n"
-        "from bpc_worker.cli.root import main\n"
+        "from bpc_worker.cli import main\n"
         f"for words in {COMMANDS!r}:\n"
         "    out = io.StringIO()\n"
         "    with contextlib.redirect_stdout(out):\n"

@@ -11,7 +11,7 @@ import pytest
 from bpc_worker.pipeline.audit.verify import verify
 from bpc_worker.pipeline.passports import activate
 from bpc_worker.pipeline.replays import Replayed, replay_all
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
 from tests.support.domain import Domain
 from tests.support.pipeline import Pipeline, battery, pipeline
@@ -61,8 +61,8 @@ def grow_old(db: Database) -> None:
 
 
 def replays(path: Pipeline) -> list[Replayed]:
-    async def all_of(owner: Owner) -> list[Replayed]:
-        return [each async for each in replay_all(owner)]
+    async def all_of(pipeline: PipelineSession) -> list[Replayed]:
+        return [each async for each in replay_all(pipeline)]
 
     return path.call(all_of)
 
@@ -120,7 +120,7 @@ def test_a_worker_that_is_killed_goes_on_and_every_row_is_told_once(db: Database
     path = pipeline(db)
     with worker(db.url_as("bpc_worker")):
         version = built(path, battery(tmp_path / "1", "S-1"))
-    path.call(lambda owner: activate(owner, str(version)))
+    path.call(lambda pipeline: activate(pipeline, str(version)))
     attic = attic_of(path)
     grow_old(db)
     many(attic, 350)

@@ -54,15 +54,15 @@ def by_program(key: Ed25519Signer, folder: Path, how: str, **options: object) ->
 
 
 def register(path: Pipeline, key: Ed25519Signer) -> None:
-    path.call(lambda owner: add_key(owner, key.key_id, key.public_key))
+    path.call(lambda pipeline: add_key(pipeline, key.key_id, key.public_key))
 
 
 def change(path: Pipeline, key: Ed25519Signer, status: KeyStatus) -> None:
-    path.call(lambda owner: change_key(owner, key.key_id, status))
+    path.call(lambda pipeline: change_key(pipeline, key.key_id, status))
 
 
 def replayed(path: Pipeline, version: object) -> Replayed:
-    return path.call(lambda owner: replay_version(owner, str(version)))
+    return path.call(lambda pipeline: replay_version(pipeline, str(version)))
 
 
 def built(path: Pipeline, folder: Path, settings: Mapping[str, object]) -> dict[str, object]:

@@ -56,7 +56,7 @@ class Made:
     version: str
 
     def replayed(self) -> Replayed:
-        return self.path.call(lambda owner: replay_version(owner, self.version))
+        return self.path.call(lambda pipeline: replay_version(pipeline, self.version))
 
     @contextmanager
     def changed(self, table: str, column: str) -> Iterator[None]:

@@ -15,7 +15,7 @@ import msgspec
 from bpc_worker import registry
 from bpc_worker.config import load as config
 from bpc_worker.pipeline.builds.start import Document, Folder, read_folder, start_build
-from bpc_worker.pipeline.session import open_owner
+from bpc_worker.pipeline.session import open_pipeline
 from tests.bench.soak import fifths, rss
 from tests.support import database as databases
 from tests.support.database import Database
@@ -59,9 +59,9 @@ async def make(db: Database, running: Worker, count: int) -> list[tuple[int, flo
     """Samples: how many are done, and what the worker has by then."""
     example = read_folder(EXAMPLE, document_bytes=2**20)
     samples: list[tuple[int, float, float, int]] = []
-    async with open_owner(config.load(env={}), registry.load(), db.url_as("bpc_app"), "acme") as owner:
+    async with open_pipeline(config.load(env={}), registry.load(), db.url_as("bpc_app"), "acme") as pipeline:
         for number in range(count):
-            await start_build(owner, another(example, number))
+            await start_build(pipeline, another(example, number))
             while (waiting := undone(db)) > AHEAD:
                 await asyncio.sleep(0.2)
             if number % (count // 30) == 0:

@@ -35,8 +35,8 @@ property always: cases(500) seed(1) { } forall n: Int in [1, 9] => field("a.b") 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_rules_whose_worker_was_killed_are_validated_once(db: Database, moment: str) -> None:
     path = pipeline(db)
-    path.call(lambda owner: add_rules(owner, "small", RULES))
-    path.call(lambda owner: run_rule_tests(owner, "small"))
+    path.call(lambda pipeline: add_rules(pipeline, "small", RULES))
+    path.call(lambda pipeline: run_rule_tests(pipeline, "small"))
     kill_worker(db, moment, 1)
     with worker(db.url_as("bpc_worker"), **ONE_AT_A_TIME):
         until(lambda: db.one("SELECT status FROM jobs")["status"] == "SUCCEEDED", within=60)

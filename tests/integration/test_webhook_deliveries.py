@@ -27,8 +27,8 @@ def test_everybody_who_asked_is_told_once_and_nobody_else(db: Database, path: Pi
         endpoint(path, "https://a.example/", {}),
         endpoint(path, "https://b.example/", {}, events="PASSPORT_SIGNED", max_attempts=100),
         path.call(
-            lambda owner: add_endpoint(
-                owner, "https://c.example/", event_types=["*", "PASSPORT_SIGNED"], max_attempts=5
+            lambda pipeline: add_endpoint(
+                pipeline, "https://c.example/", event_types=["*", "PASSPORT_SIGNED"], max_attempts=5
             )
         ),
     ]

@@ -14,7 +14,7 @@ import psycopg
 from click.testing import CliRunner
 from psycopg.rows import dict_row
 
-from bpc_worker.cli.root import main
+from bpc_worker.cli import main
 from bpc_worker.observability import log
 from bpc_worker.postgres.embedded.server import Server
 from bpc_worker.postgres.migrate import migrate

@@ -15,7 +15,7 @@ from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.files.rules import read_rules
 from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folder, start_build
 from bpc_worker.pipeline.keys import add_key
-from bpc_worker.pipeline.session import Owner, open_owner
+from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from tests.support.database import Database
 from tests.support.worker import until
 
@@ -26,29 +26,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Synchronous hands on the owner's API, as the application's role."""
+    """Synchronous hands on the pipeline's API, as the application's role."""
 
     db: Database
     tenant: str = "acme"
 
-    def call(self, work: Callable[[Owner], Coroutine[object, object, T]], **env: str) -> T:
-        """Run something of bpc_worker.owner for this tenant."""
+    def call(self, work: Callable[[PipelineSession], Coroutine[object, object, T]], **env: str) -> T:
+        """Run something of bpc_worker.pipeline for this tenant."""
 
         async def run() -> T:
             settings = config.load(env=env)
             url = self.db.url_as("bpc_app")
-            async with open_owner(settings, registry.load(), url, self.tenant) as owner:
-                return await work(owner)
+            async with open_pipeline(settings, registry.load(), url, self.tenant) as pipeline:
+                return await work(pipeline)
 
         return asyncio.run(run())
 
     def build(self, folder: Path = EXAMPLE, *, again: bool = False) -> UUID:
         """Start a build; its id."""
         read = read_folder(folder, document_bytes=20 * 1024 * 1024)
-        return self.call(lambda owner: start_build(owner, read, again=again)).build_id
+        return self.call(lambda pipeline: start_build(pipeline, read, again=again)).build_id
 
     def state(self, build_id: UUID) -> BuildState:
-        return self.call(lambda owner: build_state(owner, build_id))
+        return self.call(lambda pipeline: build_state(pipeline, build_id))
 
     def ended(self, build_id: UUID, *, within: float = 60) -> BuildState:
         """The build, once it is done or stopped."""
@@ -92,7 +92,7 @@ def pipeline(db: Database, tenant: str = "acme", *, rules: str | None = None) ->
     )
     made = Pipeline(db, tenant)
     signer = wiring.keyring(config.load(env={})).signer
-    made.call(lambda owner: add_key(owner, signer.key_id, signer.public_key))
+    made.call(lambda pipeline: add_key(pipeline, signer.key_id, signer.public_key))
     return made
 
 

@@ -11,7 +11,7 @@ from bpc_worker.domain.events import Happened
 from bpc_worker.pipeline.audit.checkpoints import read_checkpoint, write_checkpoint
 from bpc_worker.pipeline.audit.findings import Report
 from bpc_worker.pipeline.audit.verify import verify
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline
 
@@ -19,8 +19,8 @@ A_RULE = "field a: Int = 1;\nexample e: { } => expect(a, == 1);\n"
 
 
 def append(path: Pipeline, chain: UUID, count: int = 3) -> UUID:
-    async def work(owner: Owner) -> None:
-        async with owner.transaction() as tx:
+    async def work(pipeline: PipelineSession) -> None:
+        async with pipeline.transaction() as tx:
             for number in range(count):
                 happened = Happened(
                     event_type="PASSPORT_SIGNED",
@@ -28,23 +28,23 @@ def append(path: Pipeline, chain: UUID, count: int = 3) -> UUID:
                     aggregate_id=chain,
                     payload={"n": number, "text": "ä"},
                 )
-                await owner.record(tx, happened)
+                await pipeline.record(tx, happened)
 
     path.call(work)
     return chain
 
 
 def verified(path: Pipeline, kept: bytes | None = None) -> Report:
-    async def work(owner: Owner) -> Report:
+    async def work(pipeline: PipelineSession) -> Report:
         against = None if kept is None else read_checkpoint(io.BytesIO(kept))
-        return await verify(owner, against)
+        return await verify(pipeline, against)
 
     return path.call(work)
 
 
 def checkpoint(path: Pipeline) -> bytes:
     file = io.BytesIO()
-    path.call(lambda owner: write_checkpoint(owner, file))
+    path.call(lambda pipeline: write_checkpoint(pipeline, file))
     return file.getvalue()
 
 

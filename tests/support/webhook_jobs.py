@@ -1,6 +1,6 @@
 """DELIVER_WEBHOOK jobs to any URL, whatever the commands would say to it."""
 
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.pipeline.webhooks import ALL_EVENTS, add_endpoint
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline
@@ -18,9 +18,11 @@ class Deliveries:
     def add(self, *urls: str) -> None:
         """As if they had been registered by a program that checks nothing."""
 
-        async def work(owner: Owner) -> list[str]:
+        async def work(pipeline: PipelineSession) -> list[str]:
             made = [
-                await add_endpoint(owner, "https://example.com/", event_types=(ALL_EVENTS,), max_attempts=5)
+                await add_endpoint(
+                    pipeline, "https://example.com/", event_types=(ALL_EVENTS,), max_attempts=5
+                )
                 for _ in urls
             ]
             return [str(each.webhook_endpoint_id) for each in made]

@@ -135,7 +135,7 @@ def endpoint(
 ) -> Keys:
     """Registered as the application does it."""
     return path.call(
-        lambda owner: add_endpoint(owner, url, event_types=(events,), max_attempts=max_attempts),
+        lambda pipeline: add_endpoint(pipeline, url, event_types=(events,), max_attempts=max_attempts),
         **settings,
     )
 
@@ -144,12 +144,12 @@ def happen(path: Pipeline, *payloads: Mapping[str, object], event_type: str = "P
     """As many events, each of an aggregate of its own, in one transaction."""
     from uuid import uuid4
 
-    async def work(owner) -> None:  # type: ignore[no-untyped-def]
-        async with owner.transaction() as tx:
+    async def work(pipeline) -> None:  # type: ignore[no-untyped-def]
+        async with pipeline.transaction() as tx:
             for payload in payloads:
                 happened = Happened(
                     event_type=event_type, aggregate_type="passport", aggregate_id=uuid4(), payload=payload
                 )
-                await owner.record(tx, happened)
+                await pipeline.record(tx, happened)
 
     path.call(work)

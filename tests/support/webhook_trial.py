@@ -45,7 +45,9 @@ def try_out(db: Database, folder: Path, count: int) -> dict[str, int]:
         with worker(db.url_as("bpc_worker"), BPC_LOG_LEVEL="info", **settings) as running:
             _happen(path, count // 2)
             until(lambda: len(there.received) > count // 4, within=120, what="the first quarter")
-            new = path.call(lambda owner: rotate(owner, str(old.webhook_endpoint_id), overlap_seconds=3600))
+            new = path.call(
+                lambda pipeline: rotate(pipeline, str(old.webhook_endpoint_id), overlap_seconds=3600)
+            )
             _happen(path, count - count // 2)
             until(lambda: _delivered(db) == count, within=400, what="all of them", every=0.2)
             told = running.metric("bpc_webhook_deliveries_total", status="DELIVERED")

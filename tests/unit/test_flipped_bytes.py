@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bpc_worker.cli.passport.check import passport
+from bpc_worker.cli.passport import passport
 from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, RECEIPT, VIEW
 from bpc_worker.core.rules.facts import make_fact
 from tests.support.generated import inputs

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from bpc_worker.cli._common.parts import EXIT_USAGE, fail
+from bpc_worker.cli._common.output import EXIT_USAGE, fail, refused, tell
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.base.signing import KeyRegistry
@@ -29,7 +27,7 @@ def proved_of(parts: dict[str, bytes], keys_file: Path | None) -> "VerifiedProof
         verified = bundles.verify_bundle(parts, registry_of(keys_file, None))
         if verified.proof is not None:
             return verified.proof
-    click.echo("bpc-worker: no keys were named, so nobody has checked whose passport this is", err=True)
+    tell("no keys were named, so nobody has checked whose passport this is")
     try:
         receipt = parse_signed(parts[bundles.RECEIPT]).receipt
     except ValueError as error:
@@ -48,11 +46,10 @@ def sources_of(bundle: str, parts: dict[str, bytes]) -> "Sources":
 
     if SOURCES not in parts:
         return {}
-    try:
+    hint = f"remove {SOURCES}, or mend it: nothing else depends on it"
+    with refused(BundleFilesError, hint, what=f"{bundle}: "):
         found = fact_sources(parts[SOURCES])
-    except BundleFilesError as error:
-        fail(EXIT_USAGE, f"{bundle}: {error}", f"remove {SOURCES}, or mend it: nothing else depends on it")
-    click.echo(f"bpc-worker: the places come from {SOURCES}, which is not signed", err=True)
+    tell(f"the places come from {SOURCES}, which is not signed")
     return found
 
 
@@ -61,17 +58,11 @@ def parts_of(bundle: str, facts_file: Path | None) -> dict[str, bytes]:
     from bpc_worker.files.bundles import BundleFilesError, read_bundle
     from bpc_worker.files.reading import read_at_most
 
-    try:
+    with refused((BundleFilesError, ValueError), BUNDLE):
         parts = read_bundle(Path(bundle))
-    except (BundleFilesError, ValueError) as error:
-        fail(EXIT_USAGE, str(error), BUNDLE)
     if facts_file is not None:
-        try:
+        with refused(OSError, "name a file that can be read", what=f"--facts {facts_file}: "):
             parts[FACTS] = read_at_most(facts_file, _MAX_FACTS_BYTES)
-        except OSError as error:
-            fail(
-                EXIT_USAGE, f"--facts {facts_file}: {error.strerror or error}", "name a file that can be read"
-            )
     return parts
 
 
@@ -79,10 +70,9 @@ def registry_of(keys_file: Path | None, bundle: Path | None) -> "KeyRegistry":
     from bpc_worker.files.keys import KeyFileError, read_registry
 
     if keys_file is None and bundle is not None and (beside := bundle.parent / "keys.json").is_file():
-        click.echo(
-            f"bpc-worker: the keys are those of {beside}, beside the bundle: they tell who signed only if "
-            "they came from the issuer by a way you trust",
-            err=True,
+        tell(
+            f"the keys are those of {beside}, beside the bundle: they tell who signed only if they came from "
+            "the issuer by a way you trust"
         )
         keys_file = beside
     if keys_file is None:
@@ -94,7 +84,6 @@ def registry_of(keys_file: Path | None, bundle: Path | None) -> "KeyRegistry":
             "the issuer makes it with `bpc-worker keys export --out keys.json --tenant NAME`",
             'it looks like {"keys": [{"key_id": "…", "public_key": "…", "status": "ACTIVE"}]}',
         )
-    try:
+    hint = "`bpc-worker keys export --out keys.json` writes such a file"
+    with refused(KeyFileError, hint, what="--keys "):
         return read_registry(keys_file)
-    except KeyFileError as error:
-        fail(EXIT_USAGE, f"--keys {error}", "`bpc-worker keys export --out keys.json` writes such a file")

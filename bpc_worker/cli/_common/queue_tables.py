@@ -71,8 +71,8 @@ def _running(seen: Picture, rows: int) -> Table:
         if each.overdue:
             lasted = Text(f"{lasted} overdue", style="red")
         tried = f"{each.attempts}/{each.max_attempts}"
-        stage, owner = _safe(each.stage or ""), _safe(each.lease_owner)
-        table.add_row(str(each.job_id), each.type, tried, lasted, stage, owner)
+        stage, worker = _safe(each.stage or ""), _safe(each.lease_owner)
+        table.add_row(str(each.job_id), each.type, tried, lasted, stage, worker)
     return table
 
 

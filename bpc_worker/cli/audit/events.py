@@ -2,19 +2,16 @@
 
 import click
 
-from bpc_worker.cli._common.session import (
-    as_owner,
+from bpc_worker.cli._common.options import (
     config_option,
     json_option,
     limit_option,
-    show_lines,
-    tell_size,
     tenant_option,
     uuid_from,
 )
-from bpc_worker.cli.audit.proofs import audit
-
-__all__ = ["audit"]
+from bpc_worker.cli._common.output import show_list
+from bpc_worker.cli._common.sessions import in_pipeline
+from bpc_worker.cli.audit import audit
 
 
 @audit.command("events")
@@ -37,13 +34,13 @@ def events(
 
     hint = "that of a passport, document, snapshot, rules, key or job is; leave it out for the newest of all"
     wanted = None if aggregate_id is None else uuid_from(aggregate_id, "chain of events", hint)
-    found = as_owner(config_path, tenant, lambda owner: list_events(owner, wanted, limit))
-    show_lines(
-        found,
+    show_list(
+        in_pipeline(config_path, tenant, list_events, wanted, limit),
         lambda each: (
             each.event_id, each.occurred_at, each.event_type, each.aggregate_type, each.aggregate_id,
             each.aggregate_version, each.actor_id,
         ),
         as_json=as_json,
+        limit=limit,
+        nothing="there are no such events",
     )  # fmt: skip
-    tell_size(len(found), limit, "there are no such events")

@@ -5,14 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-import click
-
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, fail
+from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, fail, refused
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.pipeline.audit.checkpoints import Kept
-
-FILE = click.Path(path_type=Path)
 
 
 @contextmanager
@@ -20,11 +16,9 @@ def reading(what: str, path: Path) -> "Iterator[Kept]":
     """A checkpoint, open for as long as the block lasts; its heads are read when somebody wants them."""
     from bpc_worker.pipeline.audit.checkpoints import read_checkpoint
 
-    try:
-        with path.open("rb") as file:
-            yield read_checkpoint(file)
-    except OSError as error:
-        fail(EXIT_USAGE, f"{what} {path}: {error.strerror or error}", "name a checkpoint that can be read")
+    readable = refused(OSError, "name a checkpoint that can be read", what=f"{what} {path}: ")
+    with readable, path.open("rb") as file:
+        yield read_checkpoint(file)
 
 
 @contextmanager

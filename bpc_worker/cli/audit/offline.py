@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from bpc_worker.cli._common.bundle import registry_of
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, explained, fail, printable
-from bpc_worker.cli._common.session import json_option, show_json, tell
-from bpc_worker.cli.audit.check import audit
-from bpc_worker.cli.audit.files import FILE, reading
+from bpc_worker.cli._common.options import FILE, json_option, keys_option
+from bpc_worker.cli._common.output import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    fail,
+    printable,
+    refused,
+    show_json,
+    tell,
+)
+from bpc_worker.cli._common.startup import explained
+from bpc_worker.cli.audit import audit
+from bpc_worker.cli.audit.files import reading
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.audit.checkpoint import Statement
@@ -18,15 +27,8 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.core.audit.event_proof import Proof
     from bpc_worker.pipeline.audit.checkpoints import Kept
 
-__all__ = ["audit"]
-
 _MOST_PROOF_BYTES = 1024 * 1024
 _MOST_SHOWN = 1000
-
-keys_option = click.option(
-    "--keys", "keys_file", type=FILE, envvar="BPC_KEYS_FILE",
-    help="JSON file with the public keys that count; or BPC_KEYS_FILE.",
-)  # fmt: skip
 
 
 @audit.command("compare")
@@ -128,15 +130,9 @@ def check_proof(*, proof: Path, keys_file: Path | None, checkpoints: tuple[Path,
 def _proof_bytes(proof: Path) -> bytes:
     from bpc_worker.files.reading import read_at_most
 
-    try:
+    hint = "name a file of `audit prove-inclusion` or `audit prove-consistency`"
+    with refused((OSError, ValueError), hint, what=f"{proof}: "):
         return read_at_most(proof, _MOST_PROOF_BYTES)
-    except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or error
-        fail(
-            EXIT_USAGE,
-            f"{proof}: {said}",
-            "name a file of `audit prove-inclusion` or `audit prove-consistency`",
-        )
 
 
 def _check_own(proof: Path, found: "Proof", checkpoints: tuple[Path, ...], *, as_json: bool) -> None:

@@ -1,23 +1,50 @@
-"""The audit commands that make proofs from the database, for strangers."""
+"""The audit commands that write what strangers can check: checkpoints of the database, and proofs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.parts import explained
-from bpc_worker.cli._common.session import as_owner, config_option, json_option, show_json, uuid_from
-from bpc_worker.cli.audit.files import FILE, reading, writing
-from bpc_worker.cli.audit.offline import audit
+from bpc_worker.cli._common.options import FILE, config_option, json_option, tenant_option, uuid_from
+from bpc_worker.cli._common.output import counted, show_json
+from bpc_worker.cli._common.sessions import in_pipeline
+from bpc_worker.cli._common.startup import explained
+from bpc_worker.cli.audit import audit
+from bpc_worker.cli.audit.files import reading, writing
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from collections.abc import Awaitable, Callable
 
     from bpc_worker.core.audit.event_proof import Proof
     from bpc_worker.pipeline.audit.checkpoints import Kept
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
 
-__all__ = ["audit"]
+
+@audit.command("checkpoint")
+@tenant_option
+@click.option("--out", type=FILE, required=True, metavar="FILE")
+@json_option("What was written, as one JSON object.")
+@config_option
+def checkpoint(*, tenant: str, out: Path, as_json: bool, config_path: str | None) -> None:
+    r"""Write where every chain of a tenant ends and the root of the tree over all its events, signed.
+
+    It is to be kept outside the database: whoever can change that can delete a chain with its head, and
+    `audit verify --against` notices. `audit prove-inclusion` proves single events against it.
+
+    \b
+    Example: bpc-worker audit checkpoint --tenant acme --out acme-2027-03-01.json
+    """
+    from bpc_worker.pipeline.audit.checkpoints import write_checkpoint
+
+    with writing(out, "a checkpoint") as file:
+        kept = in_pipeline(config_path, tenant, write_checkpoint, file)
+    taken, statement = kept.taken, kept.statement
+    assert statement is not None  # noqa: S101 - what is written now has a tree
+    if as_json:
+        show_json(statement.signed(kept.signature) | {"sha256": kept.hash.hex(), "file": str(out)})
+        return
+    sizes = f"{counted(kept.heads, 'head')}, {counted(statement.tree.size, 'event')}"
+    click.echo(f"{sizes} of {taken.taken_at.isoformat()}, signed with key {taken.signing_key_id}")
 
 
 @audit.command("prove-inclusion")
@@ -44,7 +71,11 @@ def prove_inclusion(
     wanted = uuid_from(event_id, "event", "`bpc-worker audit events` lists them")
     with explained(), reading("--checkpoint", checkpoint) as kept:
         _write(
-            out, kept, lambda owner: proofs.prove_inclusion(owner, wanted, kept), config_path, as_json=as_json
+            out,
+            kept,
+            lambda pipeline: proofs.prove_inclusion(pipeline, wanted, kept),
+            config_path,
+            as_json=as_json,
         )
 
 
@@ -68,7 +99,7 @@ def prove_consistency(*, old: Path, new: Path, out: Path, as_json: bool, config_
         _write(
             out,
             after,
-            lambda owner: proofs.prove_consistency(owner, before, after),
+            lambda pipeline: proofs.prove_consistency(pipeline, before, after),
             config_path,
             as_json=as_json,
         )
@@ -77,7 +108,7 @@ def prove_consistency(*, old: Path, new: Path, out: Path, as_json: bool, config_
 def _write(
     out: Path,
     kept: "Kept",
-    prove: "Callable[[Owner], Awaitable[Proof]]",
+    prove: "Callable[[PipelineSession], Awaitable[Proof]]",
     config_path: str | None,
     *,
     as_json: bool,
@@ -85,7 +116,7 @@ def _write(
     from bpc_worker.core.audit.event_proof import proof_bytes
 
     with writing(out, "a proof") as file:
-        proof = as_owner(config_path, str(kept.taken.tenant_id), prove)
+        proof = in_pipeline(config_path, str(kept.taken.tenant_id), prove)
         size = file.write(proof_bytes(proof))
     if as_json:
         show_json({"file": str(out), "bytes": size, "hashes": len(proof.path)})

@@ -2,35 +2,38 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-from uuid import UUID
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from bpc_worker.cli._common.operator import as_operator, collected, json_line, show_jobs
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, Group, fail, printable
-from bpc_worker.cli._common.session import config_option, counted, json_option, limit_option, tell
+from bpc_worker.cli._common.options import config_option, json_option, limit_option
+from bpc_worker.cli._common.output import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    counted,
+    fail,
+    json_line,
+    printable,
+    tell,
+)
+from bpc_worker.cli._common.sessions import as_operator, collected
+from bpc_worker.cli.dead import dead
 from bpc_worker.cli.dead.many import (
     act_options,
     check_named,
     do_many,
     filter_options,
-    filters_from,
     patch_many,
     show_kinds,
 )
-from bpc_worker.cli.jobs.jobs import each_of, show_job
+from bpc_worker.cli.jobs.act import each_of
+from bpc_worker.cli.jobs.look import show_job, show_jobs
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.operator.acts import Patch
-    from bpc_worker.operator.dead import Kind
+    from bpc_worker.operator.dead import Filters, Kind
     from bpc_worker.operator.jobs import JobLine
     from bpc_worker.operator.session import Operator
-
-
-@click.group(cls=Group)
-def dead() -> None:
-    """Dead letters: jobs that nobody tries again by himself."""
 
 
 @dead.command("list")
@@ -40,7 +43,7 @@ def dead() -> None:
 @json_option("One JSON object per dead letter, or per kind with --count.")
 @config_option
 def dead_list(
-    *, limit: int, only_counted: bool, as_json: bool, config_path: str | None, **filters: object
+    *, limit: int, only_counted: bool, as_json: bool, config_path: str | None, **wanted: "Unpack[Filters]"
 ) -> None:
     r"""List dead letters, the newest first.
 
@@ -49,23 +52,20 @@ def dead_list(
     """
     from bpc_worker.operator import dead as letters
 
-    wanted = filters_from(filters)
     if only_counted:
 
         async def kinds(op: "Operator") -> "list[Kind]":
-            return await letters.count(op, await wanted.choice(op))
+            return await letters.count(op, await letters.choose(op, **wanted))
 
         show_kinds(as_operator(config_path, kinds), as_json=as_json)
         return
 
     async def chosen(op: "Operator") -> "list[JobLine]":
-        return await collected(letters.lines(op, await wanted.choice(op), limit=limit))
+        return await collected(letters.lines(op, await letters.choose(op, **wanted), limit=limit))
 
     found = as_operator(config_path, chosen)
-    show_jobs(found, as_json=as_json)
-    if not found:
-        tell("no such dead letters")
-    elif len(found) == limit:
+    show_jobs(found, as_json=as_json, nothing="no such dead letters")
+    if len(found) == limit:
         tell(f"there may be more than these {limit}: say --limit, or --count")
 
 
@@ -95,7 +95,7 @@ def dead_retry(
     yes: bool,
     patch_text: str | None,
     config_path: str | None,
-    **filters: object,
+    **wanted: "Unpack[Filters]",
 ) -> None:
     r"""Run dead letters again, named or by filter; attempts from zero.
 
@@ -110,15 +110,9 @@ def dead_retry(
     from bpc_worker.operator import dead as letters
 
     patch = None if patch_text is None else patch_from(patch_text)
-    wanted = filters_from(filters)
     if job_ids:
         check_named(job_ids, wanted, everything=everything, yes=yes, verb="retried")
-
-        async def retry(op: "Operator", job_id: UUID) -> str:
-            await acts.retry(op, job_id, patch)
-            return f"{job_id}  QUEUED"
-
-        each_of(job_ids, retry, config_path)
+        each_of(job_ids, lambda op, job_id: acts.retry(op, job_id, patch), config_path, becomes="QUEUED")
     elif patch is not None:
         patch_many(wanted, patch, everything=everything, yes=yes, config_path=config_path)
     else:
@@ -128,7 +122,12 @@ def dead_retry(
 @dead.command("discard")
 @act_options
 def dead_discard(
-    job_ids: tuple[str, ...], *, everything: bool, yes: bool, config_path: str | None, **filters: object
+    job_ids: tuple[str, ...],
+    *,
+    everything: bool,
+    yes: bool,
+    config_path: str | None,
+    **wanted: "Unpack[Filters]",
 ) -> None:
     r"""Give dead letters up for good, named or by filter: they become CANCELLED.
 
@@ -140,15 +139,9 @@ def dead_discard(
     from bpc_worker.operator import acts
     from bpc_worker.operator import dead as letters
 
-    wanted = filters_from(filters)
     if job_ids:
         check_named(job_ids, wanted, everything=everything, yes=yes, verb="discarded")
-
-        async def discard(op: "Operator", job_id: UUID) -> str:
-            await acts.discard(op, job_id)
-            return f"{job_id}  CANCELLED"
-
-        each_of(job_ids, discard, config_path)
+        each_of(job_ids, acts.discard, config_path, becomes="CANCELLED")
     else:
         do_many(wanted, letters.discard, "discarded", everything=everything, yes=yes, config_path=config_path)
 
@@ -159,7 +152,7 @@ def dead_discard(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="A file; default: standard output."
 )
 @config_option
-def dead_export(*, out: Path | None, config_path: str | None, **filters: object) -> None:
+def dead_export(*, out: Path | None, config_path: str | None, **wanted: "Unpack[Filters]") -> None:
     r"""Write dead letters with payload and error, one JSON object per line, the oldest first.
 
     \b
@@ -167,11 +160,9 @@ def dead_export(*, out: Path | None, config_path: str | None, **filters: object)
     """
     from bpc_worker.operator import dead as letters
 
-    wanted = filters_from(filters)
-
     async def write(op: "Operator") -> int:
         written = 0
-        choice = await wanted.choice(op)
+        choice = await letters.choose(op, **wanted)
         with click.open_file("-" if out is None else str(out), "w", encoding="utf-8") as file:
             async for row in letters.export(op, choice, limit=sys.maxsize):
                 click.echo(json_line(row), file=file)

@@ -1,82 +1,53 @@
 """Dead letters chosen by filters, counted before they are touched, and worked off in pages."""
 
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.operator import age_options, as_operator, job_ids_from, one_tenant_option
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, fail
-from bpc_worker.cli._common.session import config_option, counted, show_lines, tell
+from bpc_worker.cli._common.options import (
+    age_options,
+    config_option,
+    job_ids_from,
+    one_tenant_option,
+    several,
+)
+from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, counted, fail, show_list, tell
+from bpc_worker.cli._common.sessions import as_operator
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from collections.abc import AsyncIterator, Callable
+
     from bpc_worker.operator.acts import Patch
-    from bpc_worker.operator.dead import Choice, Kind
+    from bpc_worker.operator.dead import Choice, Filters, Kind
     from bpc_worker.operator.session import Operator
 
-Callback = TypeVar("Callback", bound=Callable[..., object])
+
+filter_options = several(
+    click.option("--type", "type_", help="Only of this type."),
+    click.option("--code", help="Only with this error code."),
+    age_options("Died"),
+    one_tenant_option,
+    click.option("--failed", "failed_too", is_flag=True, help="FAILED jobs too, which no retry would help."),
+)
+act_options = several(
+    click.argument("job_ids", metavar="[ID]...", nargs=-1),
+    filter_options,
+    click.option("--all", "everything", is_flag=True, help="All of them, without a filter."),
+    click.option("--yes", is_flag=True, help="Do it; without this they are only counted."),
+    config_option,
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """Which dead letters, as the options say it."""
-
-    job_type: str | None
-    code: str | None
-    tenant: str | None
-    older: float | None
-    newer: float | None
-    failed_too: bool
-
-    @property
-    def given(self) -> bool:
-        return any(
-            each is not None for each in (self.job_type, self.code, self.tenant, self.older, self.newer)
-        )
-
-    async def choice(self, operator: "Operator") -> "Choice":
-        from bpc_worker.operator.dead import choose
-
-        return await choose(
-            operator, type_=self.job_type, code=self.code, tenant=self.tenant,
-            older_seconds=self.older, newer_seconds=self.newer, failed_too=self.failed_too,
-        )  # fmt: skip
+def any_given(filters: "Filters") -> bool:
+    """Whether they choose among dead letters; --failed adds to them."""
+    return any(value is not None for name, value in filters.items() if name != "failed_too")
 
 
-def filter_options(command: Callback) -> Callback:
-    for option in (
-        click.option(
-            "--failed", "failed_too", is_flag=True, help="FAILED jobs too, which no retry would help."
-        ),
-        one_tenant_option,
-        age_options("Died"),
-        click.option("--code", help="Only with this error code."),
-        click.option("--type", "job_type", help="Only of this type."),
-    ):
-        command = option(command)
-    return command
-
-
-def act_options(command: Callback) -> Callback:
-    for option in (
-        config_option,
-        click.option("--yes", is_flag=True, help="Do it; without this they are only counted."),
-        click.option("--all", "everything", is_flag=True, help="All of them, without a filter."),
-        filter_options,
-        click.argument("job_ids", metavar="[ID]...", nargs=-1),
-    ):
-        command = option(command)
-    return command
-
-
-def filters_from(given: dict[str, object]) -> Filters:
-    return Filters(**given)  # type: ignore[arg-type]  # click has checked each
-
-
-def check_named(job_ids: tuple[str, ...], wanted: Filters, *, everything: bool, yes: bool, verb: str) -> None:
+def check_named(
+    job_ids: tuple[str, ...], wanted: "Filters", *, everything: bool, yes: bool, verb: str
+) -> None:
     job_ids_from(job_ids)
-    if wanted.given or everything:
+    if any_given(wanted) or everything:
         fail(EXIT_USAGE, "name jobs or give filters, not both")
     if not yes:
         tell(f"{counted(len(set(job_ids)), 'job')} would be {verb}; nothing was done: add --yes to do it")
@@ -84,21 +55,23 @@ def check_named(job_ids: tuple[str, ...], wanted: Filters, *, everything: bool, 
 
 
 def show_kinds(kinds: "list[Kind]", *, as_json: bool = False) -> None:
-    def line(kind: "Kind") -> list[object]:
-        return [kind.count, kind.type, kind.fail_code, kind.oldest, kind.newest]
-
-    show_lines(kinds, line, as_json=as_json, titles=("count", "type", "code", "oldest", "newest"))
+    show_list(
+        kinds,
+        lambda kind: [kind.count, kind.type, kind.fail_code, kind.oldest, kind.newest],
+        as_json=as_json,
+        titles=("count", "type", "code", "oldest", "newest"),
+    )
 
 
 async def _counted(
-    op: "Operator", wanted: Filters, *, everything: bool, yes: bool, verb: str
+    op: "Operator", wanted: "Filters", *, everything: bool, yes: bool, verb: str
 ) -> "tuple[Choice, int]":
     """What would be touched, shown; ends here without --yes."""
-    from bpc_worker.operator.dead import count
+    from bpc_worker.operator.dead import choose, count
 
-    if not wanted.given and not everything:
+    if not any_given(wanted) and not everything:
         fail(EXIT_USAGE, "which ones? name jobs, or give --type, --code, --tenant, --older, --newer or --all")
-    choice = await wanted.choice(op)
+    choice = await choose(op, **wanted)
     kinds = await count(op, choice)
     total = sum(kind.count for kind in kinds)
     if not yes:
@@ -109,7 +82,7 @@ async def _counted(
 
 
 def do_many(
-    wanted: Filters,
+    wanted: "Filters",
     act: "Callable[[Operator, Choice], AsyncIterator[int]]",
     verb: str,
     *,
@@ -142,7 +115,7 @@ def do_many(
 
 
 def patch_many(
-    wanted: Filters, patch: "Patch", *, everything: bool, yes: bool, config_path: str | None
+    wanted: "Filters", patch: "Patch", *, everything: bool, yes: bool, config_path: str | None
 ) -> None:
     from bpc_worker.operator.dead import patch_and_retry
 

@@ -1,29 +1,21 @@
 """The command that makes a passport from a folder of documents."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.parts import EXIT_FAILED
-from bpc_worker.cli._common.session import (
-    as_owner,
-    config_option,
-    json_option,
-    show_json,
-    tell,
-    tenant_option,
-)
-from bpc_worker.cli.passport.check import passport
+from bpc_worker.cli._common.options import config_option, json_option, tenant_option, timeout_option
+from bpc_worker.cli._common.output import EXIT_FAILED, show_json, tell
+from bpc_worker.cli._common.sessions import in_pipeline
+from bpc_worker.cli.passport import passport
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from collections.abc import Callable
 
     from bpc_worker.pipeline.builds.start import BuildState
     from bpc_worker.pipeline.builds.watch import Watched
-    from bpc_worker.pipeline.session import Owner
-
-__all__ = ["passport"]
+    from bpc_worker.pipeline.session import PipelineSession
 
 _FOLDER = (
     "DIR holds passport.yaml, which says which battery, which rules and which file is what, and the files."
@@ -35,10 +27,7 @@ _PATIENCE_LOOKS = 25  # five seconds in which nothing has happened
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--no-wait", is_flag=True, help="Print the id of the build and leave it to the workers.")
 @click.option("--again", is_flag=True, help="Make another version, even if nothing has changed.")
-@click.option(
-    "--timeout", type=click.FloatRange(0, 86_400), default=300.0, show_default=True,
-    help="Seconds to wait at most.",
-)  # fmt: skip
+@timeout_option
 @tenant_option
 @json_option("One JSON object.")
 @config_option
@@ -62,11 +51,8 @@ def build(
     \b
     Example: bpc-worker passport build batteries/000417 --tenant acme
     """
-    found = as_owner(
-        config_path,
-        tenant,
-        lambda owner: _built(owner, folder, again=again, seconds=0.0 if no_wait else timeout),
-    )
+    seconds = 0.0 if no_wait else timeout
+    found = in_pipeline(config_path, tenant, _built, folder, again=again, seconds=seconds)
     state = found.state
     if as_json:
         show_json(state)
@@ -77,7 +63,8 @@ def build(
         tell(f"done: `bpc-worker passport show {state.passport_version_id}` shows it")
         _echo(state.passport_version_id, as_json=as_json)
     else:
-        _not_done(found, timeout)
+        tell(*why_not_done(found, timeout))
+        raise SystemExit(EXIT_FAILED)
 
 
 def _echo(found: object, *, as_json: bool) -> None:
@@ -85,13 +72,13 @@ def _echo(found: object, *, as_json: bool) -> None:
         click.echo(found)
 
 
-async def _built(owner: "Owner", folder: Path, *, again: bool, seconds: float) -> "Watched":
+async def _built(pipeline: "PipelineSession", folder: Path, *, again: bool, seconds: float) -> "Watched":
     from bpc_worker.pipeline.builds.start import read_folder, start_build
     from bpc_worker.pipeline.builds.watch import watch
 
-    read = read_folder(folder, document_bytes=owner.settings.limits.document_bytes)
-    started = await start_build(owner, read, again=again)
-    return await watch(owner, started.build_id, seconds=seconds, looked=_progress(quiet=not seconds))
+    read = read_folder(folder, document_bytes=pipeline.settings.limits.document_bytes)
+    started = await start_build(pipeline, read, again=again)
+    return await watch(pipeline, started.build_id, seconds=seconds, looked=_progress(quiet=not seconds))
 
 
 def _progress(*, quiet: bool) -> "Callable[[BuildState], None]":
@@ -117,23 +104,27 @@ def _line(state: "BuildState") -> str:
     return f"build {state.build_id} {state.state}{detail}"
 
 
-def _not_done(found: "Watched", timeout: float) -> NoReturn:
+def why_not_done(found: "Watched", timeout: float) -> list[str]:
+    """In words, with what to do about it."""
     state = found.state
     if state.state == "STOPPED":
-        tell("the build was stopped; mend this, then run the same command again:")
-        tell(*(f"  {_error(each)}" for each in state.errors or []))
-    elif found.troubles:
-        for each in found.troubles:
-            why = f"{each.fail_code}: {each.fail_reason}"
-            tell(f"the job {each.job_id} ({each.type}) of the build is {each.status}: {why}")
-        tell(
-            "mend the cause, then retry the job: psql -v job=ID -f sql/dlq/retry.sql",
+        first = "the build was stopped; mend this, then run the same command again:"
+        return [first, *(f"  {_error(each)}" for each in state.errors or [])]
+    if found.troubles:
+        ids = " ".join(str(each.job_id) for each in found.troubles)
+        return [
+            *(
+                f"the job {each.job_id} ({each.type}) of the build is {each.status}: "
+                f"{each.fail_code}: {each.fail_reason}"
+                for each in found.troubles
+            ),
+            f"mend the cause, then retry it: bpc-worker jobs retry {ids}",
             "the build goes on by itself",
-        )
-    else:
-        tell(f"not done within {timeout:g} s: it stands at {state.state}, and workers go on with it")
-        tell("the same command again watches it; --timeout waits longer")
-    raise SystemExit(EXIT_FAILED)
+        ]
+    return [
+        f"not done within {timeout:g} s: it stands at {state.state}, and workers go on with it",
+        "the same command again watches it; --timeout waits longer",
+    ]
 
 
 def _error(error: dict[str, object]) -> str:

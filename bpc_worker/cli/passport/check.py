@@ -1,4 +1,4 @@
-"""The commands that check and explain a passport, and make keys. For a bundle they need no database."""
+"""The commands that check and explain a passport. For a bundle they need no database."""
 
 import json
 import os
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 import click
 
 from bpc_worker.cli._common.bundle import BUNDLE, parts_of, proved_of, registry_of, sources_of
-from bpc_worker.cli._common.parts import (
+from bpc_worker.cli._common.options import FILE, config_option, json_option, keys_option
+from bpc_worker.cli._common.output import (
     EXIT_FAILED,
     EXIT_NOT_FOUND,
     EXIT_USAGE,
-    Group,
-    explained,
     fail,
+    on_one_line,
     printable,
 )
-from bpc_worker.cli._common.session import as_owner, config_option
+from bpc_worker.cli._common.sessions import in_pipeline
+from bpc_worker.cli._common.startup import explained
+from bpc_worker.cli.passport import passport
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.bundle import BundleError, Verified
@@ -25,24 +27,18 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.core.proof.verify import VerifiedProof
     from bpc_worker.pipeline.stored import StoredVersion
 
-_TENANT_HELP = "Id or name of the tenant whose database is asked; or BPC_TENANT, if no file has that name."
-_KEYS_HELP = "JSON file with the public keys that count; or BPC_KEYS_FILE."
-_STDOUT = "-"
-
-
-@click.group(cls=Group)
-def passport() -> None:
-    """Passports: make them, bring them into force, hand them out, check and explain them."""
+_tenant_option = click.option(
+    "--tenant",
+    help="Id or name of the tenant whose database is asked; or BPC_TENANT, if no file has that name.",
+)
 
 
 @passport.command("verify", epilog=BUNDLE)
 @click.argument("bundles", nargs=-1, required=True, metavar="BUNDLE...")
-@click.option("--keys", "keys_file", type=click.Path(path_type=Path), envvar="BPC_KEYS_FILE", help=_KEYS_HELP)
-@click.option(
-    "--facts", "facts_file", type=click.Path(path_type=Path), help="The facts, if they are not in the bundle."
-)
-@click.option("--tenant", help=_TENANT_HELP)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per bundle.")
+@keys_option
+@click.option("--facts", "facts_file", type=FILE, help="The facts, if they are not in the bundle.")
+@_tenant_option
+@json_option("One JSON object per bundle.")
 @config_option
 def verify(
     bundles: tuple[str, ...],
@@ -117,7 +113,7 @@ def _stored(wanted: str, tenant: str | None, config_path: str | None) -> "Stored
         return None
     from bpc_worker.pipeline.stored import read_version
 
-    return as_owner(config_path, asked, lambda owner: read_version(owner, wanted))
+    return in_pipeline(config_path, asked, read_version, wanted)
 
 
 def _stored_parts(stored: "StoredVersion") -> dict[str, bytes]:
@@ -168,9 +164,9 @@ def _tell_not_valid(bundle: str, error: "BundleError", *, as_json: bool) -> None
 @passport.command("explain", epilog=BUNDLE)
 @click.argument("bundle")
 @click.argument("field")
-@click.option("--keys", "keys_file", type=click.Path(path_type=Path), envvar="BPC_KEYS_FILE", help=_KEYS_HELP)
-@click.option("--tenant", help=_TENANT_HELP)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@keys_option
+@_tenant_option
+@json_option("One JSON object.")
 @config_option
 def explain(
     bundle: str,
@@ -204,13 +200,13 @@ def explain(
         _tell_not_valid(bundle, error, as_json=as_json)
         raise SystemExit(EXIT_FAILED) from error
     if field not in proved.fields:
-        fail(EXIT_NOT_FOUND, *map(_one_line, _unknown_field(field, proved)))
+        fail(EXIT_NOT_FOUND, *map(on_one_line, _unknown_field(field, proved)))
     lines = steps_of(proved, field, sources)
     if as_json:
         checked = stored is not None or keys_file is not None
         click.echo(json.dumps({"field": field, "signature_checked": checked, "steps": lines}))
     else:
-        click.echo("\n".join(map(_one_line, lines)))
+        click.echo("\n".join(map(on_one_line, lines)))
 
 
 def _from_bundle(bundle: str, keys_file: Path | None) -> "tuple[VerifiedProof, Sources]":
@@ -232,61 +228,9 @@ def _from_database(stored: "StoredVersion", keys_file: Path | None) -> "Verified
     return found
 
 
-def _one_line(text: str) -> str:
-    return printable(text).replace("\n", "\\n").replace("\t", " ")
-
-
 def _unknown_field(field: str, proved: "VerifiedProof") -> list[str]:
     from difflib import get_close_matches
 
     near = get_close_matches(field, proved.fields, n=1)
     hint = f"did you mean {near[0]}?" if near else "its fields are:"
     return [f"the passport has no field {field!r}: {hint}", *([] if near else sorted(proved.fields))]
-
-
-@click.group(cls=Group)
-def keys() -> None:
-    """Keys: what passports are signed with. generate needs no database."""
-
-
-@keys.command("generate")
-@click.option("--key-id", help="Default: the key's RFC 7638 thumbprint.")
-@click.option(
-    "--out", default="bpc-signing.seed", show_default=True, metavar="FILE",
-    help="Where the secret seed goes; - for standard output.",
-)  # fmt: skip
-def generate(key_id: str | None, out: str) -> None:
-    r"""Make a new Ed25519 signing key: a secret seed in a file, and a registry with its public key.
-
-    The registry is what others verify with: it goes to standard output, the seed only to its file.
-
-    \b
-    Example: bpc-worker keys generate --out signing.seed
-    """
-    from bpc_worker.core.base.signing import Ed25519Signer
-    from bpc_worker.files import keys as key_files
-
-    if key_id is not None and not (key_id.isprintable() and key_id.strip() == key_id != ""):
-        fail(
-            EXIT_USAGE,
-            "--key-id is not empty, and has neither blanks around it nor control characters",
-            "choose a plain one, like 2027-01",
-        )
-    seed = key_files.new_seed()
-    public_key = Ed25519Signer("", seed).public_key
-    chosen = key_id or key_files.thumbprint(public_key)
-    entry = {"key_id": chosen, "public_key": key_files.base64(public_key), "status": "ACTIVE"}
-    registry = json.dumps({"keys": [entry]}, ensure_ascii=False)
-    if out == _STDOUT:
-        click.echo(key_files.base64(seed))
-        click.echo(registry, err=True)
-        return
-    try:
-        key_files.write_seed(Path(out), seed)
-    except key_files.KeyFileError as error:
-        fail(EXIT_FAILED, f"--out {error}", "name another file; nothing was changed")
-    click.echo(registry)
-    click.echo(
-        f"bpc-worker: key {chosen}: its secret seed is in {out}, readable by you alone; who has it can sign",
-        err=True,
-    )

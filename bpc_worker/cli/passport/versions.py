@@ -4,35 +4,33 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.parts import EXIT_FAILED, fail
-from bpc_worker.cli._common.session import (
-    as_owner,
+from bpc_worker.cli._common.options import (
     config_option,
     json_option,
     limit_option,
-    not_done,
-    patience,
-    show_fields,
-    show_json,
-    show_lines,
-    tell,
-    tell_size,
     tenant_option,
     uuid_from,
     wait_options,
 )
-from bpc_worker.cli.passport.build import passport
+from bpc_worker.cli._common.output import (
+    EXIT_FAILED,
+    json_text,
+    refused,
+    show_fields,
+    show_json,
+    show_list,
+    tell,
+)
+from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
+from bpc_worker.cli.passport import VERSION_ID, passport
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from datetime import datetime
 
     from bpc_worker.pipeline.passports import ListedVersion
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.pipeline.stored import StoredVersion
 
-__all__ = ["VERSION_ID", "passport"]
-
-VERSION_ID = "ID is that of a version; or that of a passport, or a serial number, for its newest version."
 _STATUSES = ["COMPILING", "SIGNED", "ACTIVE", "SUPERSEDED", "REVOKED"]
 
 
@@ -55,31 +53,29 @@ def list_(
     """
     from bpc_worker.pipeline.passports import list_versions
 
-    found = as_owner(
-        config_path, tenant, lambda owner: list_versions(owner, passport=wanted, status=status, limit=limit)
+    show_list(
+        in_pipeline(config_path, tenant, list_versions, passport=wanted, status=status, limit=limit),
+        lambda each: [each.passport_version_id, each.status, each.serial, each.product, each.issued_at],
+        as_json=as_json,
+        encode=_listed,
+        limit=limit,
+        nothing="no passport versions; `bpc-worker passport build DIR` makes one",
     )
 
-    def line(each: "ListedVersion") -> list[object]:
-        return [each.passport_version_id, each.status, each.serial, each.product, each.issued_at]
 
-    if as_json:
-        for each in found:
-            show_json({"passport_version_id": each.passport_version_id, **_listed(each)})
-    else:
-        show_lines(found, line, as_json=False)
-    tell_size(len(found), limit, "no passport versions; `bpc-worker passport build DIR` makes one")
-
-
-def _listed(each: "ListedVersion") -> dict[str, object]:
-    return {
-        "passport_id": each.passport_id,
-        "status": each.status,
-        "serial": each.serial,
-        "product": each.product,
-        "law_date": each.law_date.isoformat(),
-        "issued_at": each.issued_at,
-        "created_at": each.created_at,
-    }
+def _listed(each: "ListedVersion") -> str:
+    return json_text(
+        {
+            "passport_version_id": each.passport_version_id,
+            "passport_id": each.passport_id,
+            "status": each.status,
+            "serial": each.serial,
+            "product": each.product,
+            "law_date": each.law_date,
+            "issued_at": each.issued_at,
+            "created_at": each.created_at,
+        }
+    )
 
 
 @passport.command("show", epilog=VERSION_ID)
@@ -98,12 +94,10 @@ def show(wanted: str, *, tenant: str, as_json: bool, config_path: str | None) ->
     from bpc_worker.core.passport.bundle import BundleError
     from bpc_worker.pipeline.stored import read_version
 
-    version = as_owner(config_path, tenant, lambda owner: read_version(owner, wanted))
+    version = in_pipeline(config_path, tenant, read_version, wanted)
     about = _about(version)
-    try:
+    with refused(BundleError, "`bpc-worker passport replay` says more", code=EXIT_FAILED):
         published = version.published()
-    except BundleError as error:
-        fail(EXIT_FAILED, str(error), "`bpc-worker passport replay` says more")
     if as_json:
         show_json(about | {"fields": published.get("fields"), "compliance": published.get("compliance")})
         return
@@ -121,7 +115,7 @@ def _about(version: "StoredVersion") -> dict[str, object]:
         "product": row.product,
         "status": row.status,
         "issued_at": row.issued_at,
-        "law_date": row.law_date.isoformat(),
+        "law_date": row.law_date,
         "created_at": row.created_at,
         "snapshot_id": row.snapshot_id,
         "snapshot_hash": row.snapshot_hash,
@@ -193,14 +187,14 @@ def compile_(  # noqa: PLR0913 - one argument per option
     snapshot_id = uuid_from(snapshot, "snapshot", "`bpc-worker snapshot list` shows them")
     day = None if law_date is None else law_date.date()
 
-    async def work(owner: "Owner") -> object:
-        job_id = await compile_version(owner, wanted, snapshot_id=snapshot_id, rules=rules, law_date=day)
+    async def work(pipeline: "PipelineSession") -> object:
+        job_id = await compile_version(pipeline, wanted, snapshot_id=snapshot_id, rules=rules, law_date=day)
         if not wait:
             return job_id
-        state = await wait_for_job(owner, job_id, seconds=timeout, looked=patience())
+        state = await wait_for_job(pipeline, job_id, seconds=timeout, looked=patience())
         return (state.result or {}).get("passport_version_id") if state.succeeded else not_done(state)
 
-    click.echo(as_owner(config_path, tenant, work))
+    click.echo(in_pipeline(config_path, tenant, work))
 
 
 @passport.command("activate", epilog=VERSION_ID)
@@ -215,7 +209,7 @@ def activate(wanted: str, *, tenant: str, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.passports import activate as activated
 
-    version, former = as_owner(config_path, tenant, lambda owner: activated(owner, wanted))
+    version, former = in_pipeline(config_path, tenant, activated, wanted)
     click.echo(version)
     tell(f"version {version} is ACTIVE")
     if former is not None:
@@ -235,6 +229,6 @@ def revoke(wanted: str, *, reason: str, tenant: str, config_path: str | None) ->
     """
     from bpc_worker.pipeline.passports import revoke as revoked
 
-    version, changed = as_owner(config_path, tenant, lambda owner: revoked(owner, wanted, reason))
+    version, changed = in_pipeline(config_path, tenant, revoked, wanted, reason)
     click.echo(version)
     tell(f"version {version} {'is REVOKED' if changed else 'was REVOKED before; that reason stays'}")

@@ -5,37 +5,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.parts import EXIT_USAGE, fail, printable
-from bpc_worker.cli._common.session import (
-    as_owner,
-    config_option,
-    json_option,
-    not_done,
-    patience,
+from bpc_worker.cli._common.options import config_option, json_option, tenant_option, wait_options
+from bpc_worker.cli._common.output import (
+    fields_of,
+    json_text,
+    printable,
     show_fields,
     show_json,
-    show_lines,
+    show_list,
     tell,
-    tenant_option,
-    wait_options,
 )
-from bpc_worker.cli.rules.texts import rules
+from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
+from bpc_worker.cli.rules import RULE_FILE, rules, text_from
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.pipeline.rules import RulesDetail, RulesVersion
     from bpc_worker.postgres.queue.job_states import JobState
 
-__all__ = ["rules"]
-
 _WANTED = "RULES is NAME for the newest version, NAME@VERSION, or the id of a version."
-_FILE = "FILE is a rule text, - for standard input, or the name of a shipped module such as battery_core."
 
 
 def _label(version: "RulesVersion") -> str:
     return f"{version.name}@{version.version}"
 
 
-@rules.command("add", epilog=_FILE)
+@rules.command("add", epilog=RULE_FILE)
 @click.argument("name")
 @click.argument("file")
 @tenant_option
@@ -49,18 +43,10 @@ def rules_add(name: str, file: str, *, tenant: str, as_json: bool, config_path: 
     \b
     Example: bpc-worker rules add battery_core battery_core --tenant acme
     """
-    from bpc_worker.files.rules import RuleFileError, read_rules
     from bpc_worker.pipeline.rules import add_rules
 
-    try:
-        source = read_rules(file)
-    except RuleFileError as error:
-        fail(EXIT_USAGE, str(error), _FILE)
-    found = as_owner(config_path, tenant, lambda owner: add_rules(owner, name, source))
-    if as_json:
-        show_json(found)
-    else:
-        click.echo(_label(found))
+    found = in_pipeline(config_path, tenant, add_rules, name, text_from(file))
+    click.echo(json_text(found) if as_json else _label(found))
     step = {
         "DRAFT": f"have it tested: `bpc-worker rules run-tests {_label(found)} --wait`",
         "VALIDATED": f"publish it: `bpc-worker rules publish {_label(found)}`",
@@ -80,14 +66,12 @@ def rules_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.rules import list_rules
 
-    found = as_owner(config_path, tenant, list_rules)
-
-    def line(each: "RulesVersion") -> list[object]:
-        return [_label(each), each.status, each.rule_package_version_id, each.dsl_sha256]
-
-    show_lines(found, line, as_json=as_json)
-    if not found:
-        tell("no rules yet; add the shipped ones with `bpc-worker rules add battery_core battery_core`")
+    show_list(
+        in_pipeline(config_path, tenant, list_rules),
+        lambda each: [_label(each), each.status, each.rule_package_version_id, each.dsl_sha256],
+        as_json=as_json,
+        nothing="no rules yet; add the shipped ones with `bpc-worker rules add battery_core battery_core`",
+    )
 
 
 @rules.command("run-tests", epilog=_WANTED)
@@ -109,24 +93,21 @@ def rules_run_tests(
     """
     from bpc_worker.pipeline.jobs import wait_for_job
     from bpc_worker.pipeline.rules import RulesDetail, rules_detail, run_rule_tests
-    from bpc_worker.pipeline.session import Owner
+    from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.postgres.queue.job_states import JobState
 
-    async def run(owner: Owner) -> tuple[str, JobState | None, RulesDetail]:
-        version = await rules_detail(owner, wanted)
-        job_id = await run_rule_tests(owner, str(version.rule_package_version_id), seed=seed)
+    async def run(pipeline: PipelineSession) -> tuple[str, JobState | None, RulesDetail]:
+        version = await rules_detail(pipeline, wanted)
+        job_id = await run_rule_tests(pipeline, str(version.rule_package_version_id), seed=seed)
         if not wait:
             return str(job_id), None, version
-        job = await wait_for_job(owner, job_id, seconds=timeout, looked=patience())
-        return str(job_id), job, await rules_detail(owner, str(version.rule_package_version_id))
+        job = await wait_for_job(pipeline, job_id, seconds=timeout, looked=patience())
+        return str(job_id), job, await rules_detail(pipeline, str(version.rule_package_version_id))
 
-    job_id, job, found = as_owner(config_path, tenant, run)
+    job_id, job, found = in_pipeline(config_path, tenant, run)
     last = None if job is None or found.last_run is None else found.last_run
-    if as_json:
-        about = {"rule_package_version_id": found.rule_package_version_id, "status": found.status}
-        show_json({"job_id": job_id, **about, "last_run": last})
-    else:
-        click.echo(job_id)
+    about = {"rule_package_version_id": found.rule_package_version_id, "status": found.status}
+    click.echo(json_text({"job_id": job_id, **about, "last_run": last}) if as_json else job_id)
     _tell_run(found, job)
 
 
@@ -157,11 +138,8 @@ def rules_publish(wanted: str, *, tenant: str, as_json: bool, config_path: str |
     """
     from bpc_worker.pipeline.rules import publish_rules
 
-    found = as_owner(config_path, tenant, lambda owner: publish_rules(owner, wanted))
-    if as_json:
-        show_json(found)
-    else:
-        click.echo(_label(found))
+    found = in_pipeline(config_path, tenant, publish_rules, wanted)
+    click.echo(json_text(found) if as_json else _label(found))
     tell(f"{_label(found)} is {found.status}")
 
 
@@ -179,7 +157,7 @@ def rules_show(wanted: str, *, text: bool, tenant: str, as_json: bool, config_pa
     """
     from bpc_worker.pipeline.rules import rules_detail
 
-    found = as_owner(config_path, tenant, lambda owner: rules_detail(owner, wanted))
+    found = in_pipeline(config_path, tenant, rules_detail, wanted)
     if as_json:
         show_json(found)
     elif text:
@@ -189,16 +167,10 @@ def rules_show(wanted: str, *, text: bool, tenant: str, as_json: bool, config_pa
 
 
 def _fields(found: "RulesDetail") -> list[tuple[str, object]]:
-    plain = (
-        "name",
-        "version",
-        "rule_package_version_id",
-        "status",
-        "dsl_sha256",
-        "tests_sha256",
+    fields = fields_of(
+        found, "name", "version", "rule_package_version_id", "status", "dsl_sha256", "tests_sha256",
         "created_at",
-    )
-    fields: list[tuple[str, object]] = [(name, getattr(found, name)) for name in plain]
+    )  # fmt: skip
     run = found.last_run
     if run is None:
         return [*fields, ("tests", "never run")]

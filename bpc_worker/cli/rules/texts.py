@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, Group, fail, printable
+from bpc_worker.cli._common.options import json_option
+from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, counted, fail, printable
+from bpc_worker.cli.rules import RULE_FILE, rules, text_from
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.rules.diff import Entry
@@ -13,18 +15,12 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.core.rules.testing import Report
     from bpc_worker.core.rules.typed import TypedModule
 
-_FILE = "FILE is a rule text, - for standard input, or the name of a shipped module such as battery_core."
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}
 
 
-@click.group(cls=Group, epilog=_FILE)
-def rules() -> None:
-    """Rules: how the fields of a passport come about. check, test and diff need no database."""
-
-
-@rules.command("check", epilog=_FILE)
+@rules.command("check", epilog=RULE_FILE)
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@json_option("One JSON object.")
 def check(file: str, *, as_json: bool) -> None:
     r"""Check the syntax, types and units of a rule text, and that no fields need each other.
 
@@ -33,21 +29,20 @@ def check(file: str, *, as_json: bool) -> None:
     \b
     Example: bpc-worker rules check battery_core
     """
-    source = _text(file)
-    module = _loaded(file, source, as_json=as_json)
+    module = _loaded(file, as_json=as_json)
     if as_json:
         click.echo(json.dumps({"file": file, "ok": True, "errors": [], "warnings": [*module.warnings]}))
         return
     for warning in module.warnings:
         click.echo(printable(f"{file}: warning: {warning}"))
     found = ((module.fields, "field"), (module.tables, "table"), (module.tests, "test"))
-    counts = ", ".join(_counted(len(each), what) for each, what in found)
-    click.echo(f"{file}: {counts}: no errors, {_counted(len(module.warnings), 'warning')}", err=True)
+    counts = ", ".join(counted(len(each), what) for each, what in found)
+    click.echo(f"{file}: {counts}: no errors, {counted(len(module.warnings), 'warning')}", err=True)
 
 
-@rules.command("test", epilog=_FILE)
+@rules.command("test", epilog=RULE_FILE)
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@json_option("One JSON object.")
 def test(file: str, *, as_json: bool) -> None:
     r"""Run the examples and properties in a rule text.
 
@@ -58,7 +53,7 @@ def test(file: str, *, as_json: bool) -> None:
     """
     from bpc_worker.core.rules.testing import run_tests
 
-    module = _loaded(file, _text(file), as_json=as_json)
+    module = _loaded(file, as_json=as_json)
     report = run_tests(module)
     if as_json:
         click.echo(json.dumps(_report(file, report)))
@@ -90,11 +85,11 @@ def _tell(file: str, report: "Report") -> None:
 
     for each in report.results:
         state = "ok  " if each.failure is None else "FAIL"
-        click.echo(f"{state}  {each.name}  {_counted(each.cases, 'case')}")
+        click.echo(f"{state}  {each.name}  {counted(each.cases, 'case')}")
         if each.failure is not None:
             click.echo("\n".join(f"      {line}" for line in printable(each.failure).split("\n")))
     failed = sum(each.failure is not None for each in report.results)
-    tests, cases = _counted(len(report.results), "test"), _counted(report.cases, "case")
+    tests, cases = counted(len(report.results), "test"), counted(report.cases, "case")
     click.echo(f"{file}: {tests}, {failed} failed; {cases} passed", err=True)
     if report.publishable:
         click.echo(f"{file}: can be published", err=True)
@@ -109,14 +104,10 @@ def _tell(file: str, report: "Report") -> None:
         click.echo(f"{file}: cannot be published: mend what fails first", err=True)
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-@rules.command("diff", epilog=_FILE)
+@rules.command("diff", epilog=RULE_FILE)
 @click.argument("old")
 @click.argument("new")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per thing that differs.")
+@json_option("One JSON object per thing that differs.")
 def diff(old: str, new: str, *, as_json: bool) -> None:
     r"""Show what differs between two rule texts: fields, tables, tests. Spaces and comments do not count.
 
@@ -130,7 +121,7 @@ def diff(old: str, new: str, *, as_json: bool) -> None:
 
     if old == new == "-":
         fail(EXIT_USAGE, "standard input can be only one of the two: name a file for the other")
-    before, after = _text(old), _text(new)
+    before, after = text_from(old), text_from(new)
     for name, source in ((old, before), (new, after)):
         try:
             rules_diff.diff(source, "")
@@ -157,19 +148,11 @@ def _shown(entry: "Entry") -> str:
     return "\n".join(lines)
 
 
-def _text(file: str) -> str:
-    from bpc_worker.files.rules import RuleFileError, read_rules
-
-    try:
-        return read_rules(file)
-    except RuleFileError as error:
-        fail(EXIT_USAGE, str(error), _FILE)
-
-
-def _loaded(file: str, source: str, *, as_json: bool) -> "TypedModule":
+def _loaded(file: str, *, as_json: bool) -> "TypedModule":
     from bpc_worker.core.rules.module import load
     from bpc_worker.core.rules.source import RuleError
 
+    source = text_from(file)
     try:
         return load(source)
     except RuleError as error:

@@ -4,35 +4,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.operator import LENGTH
-from bpc_worker.cli._common.parts import EXIT_USAGE, fail
-from bpc_worker.cli._common.session import (
-    as_owner,
+from bpc_worker.cli._common.options import (
+    LENGTH,
     config_option,
     json_option,
     limit_option,
-    not_done,
-    patience,
-    show_fields,
-    show_json,
-    show_lines,
-    tell,
-    tell_size,
     tenant_option,
     uuid_from,
     wait_options,
 )
-from bpc_worker.cli.webhook.endpoints import ENDPOINT, webhook
+from bpc_worker.cli._common.output import (
+    EXIT_USAGE,
+    fail,
+    show_fields,
+    show_json,
+    show_list,
+    tell,
+    tell_size,
+)
+from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
+from bpc_worker.cli.webhook import ENDPOINT, webhook
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from collections.abc import Callable
     from uuid import UUID
 
     from bpc_worker.pipeline.deliveries import Delivery
-    from bpc_worker.pipeline.session import Owner
-    from bpc_worker.postgres.queue.job_states import JobState
-
-__all__ = ["webhook"]
+    from bpc_worker.pipeline.session import PipelineSession
 
 _STATUSES = ("PENDING", "DELIVERED", "FAILED")
 
@@ -50,34 +47,29 @@ def test(*, endpoint: str, wait: bool, timeout: float, tenant: str, config_path:
     """
     from bpc_worker.pipeline.deliveries import send_test
 
-    def told(delivery: "Delivery") -> None:
-        tell(f"it is {delivery.status}: the receiver answered {delivery.http_status}")
-
-    async def work(owner: "Owner") -> "UUID":
-        made = await send_test(owner, endpoint)
+    async def work(pipeline: "PipelineSession") -> "UUID":
+        made = await send_test(pipeline, endpoint)
         click.echo(str(made))
         if wait:
-            await _wait_for(owner, made, timeout, told)
+            await _wait_for(pipeline, made, timeout)
         return made
 
-    made = as_owner(config_path, tenant, work)
+    made = in_pipeline(config_path, tenant, work)
     if not wait:
         tell(f"a worker sends it; `bpc-worker webhook show {made}` tells how it went")
 
 
-async def _wait_for(
-    owner: "Owner", delivery_id: "UUID", seconds: float, told: "Callable[[Delivery], None]"
-) -> None:
+async def _wait_for(pipeline: "PipelineSession", delivery_id: "UUID", seconds: float) -> None:
     from bpc_worker.pipeline.deliveries import read_delivery
     from bpc_worker.pipeline.jobs import wait_for_job
 
-    delivery, _ = await read_delivery(owner, delivery_id)
+    delivery, _ = await read_delivery(pipeline, delivery_id)
     if delivery.job_id is not None:
-        state: JobState = await wait_for_job(owner, delivery.job_id, seconds=seconds, looked=patience())
+        state = await wait_for_job(pipeline, delivery.job_id, seconds=seconds, looked=patience())
         if not state.succeeded:
             not_done(state)
-    delivery, _ = await read_delivery(owner, delivery_id)
-    told(delivery)
+    delivery, _ = await read_delivery(pipeline, delivery_id)
+    tell(f"it is {delivery.status}: the receiver answered {delivery.http_status}")
 
 
 @webhook.command("deliveries", epilog=ENDPOINT)
@@ -105,24 +97,21 @@ def deliveries(
     """
     from bpc_worker.pipeline.deliveries import list_deliveries
 
-    found = as_owner(
-        config_path,
-        tenant,
-        lambda owner: list_deliveries(
-            owner, endpoint=endpoint, status=status, newer_seconds=newer, limit=limit
-        ),
-    )
+    found = in_pipeline(
+        config_path, tenant, list_deliveries,
+        endpoint=endpoint, status=status, newer_seconds=newer, limit=limit,
+    )  # fmt: skip
+    nothing = "no deliveries; `bpc-worker webhook list` shows who is told of what"
+    show_list(found, _line, as_json=as_json, limit=limit, nothing=nothing)
 
-    def line(each: "Delivery") -> list[object]:
-        tried = None if each.attempts is None else f"{each.attempts}/{each.max_attempts}"
-        when = each.delivered_at or each.next_attempt_at or each.created_at
-        return [
-            each.webhook_delivery_id, each.status, each.event_type, each.http_status, tried, when,
-            None if each.error_message is None else each.error_message[:80],
-        ]  # fmt: skip
 
-    show_lines(found, line, as_json=as_json)
-    tell_size(len(found), limit, "no deliveries; `bpc-worker webhook list` shows who is told of what")
+def _line(each: "Delivery") -> list[object]:
+    tried = None if each.attempts is None else f"{each.attempts}/{each.max_attempts}"
+    when = each.delivered_at or each.next_attempt_at or each.created_at
+    return [
+        each.webhook_delivery_id, each.status, each.event_type, each.http_status, tried, when,
+        None if each.error_message is None else each.error_message[:80],
+    ]  # fmt: skip
 
 
 @webhook.command("show")
@@ -139,7 +128,7 @@ def show(*, delivery: str, tenant: str, as_json: bool, config_path: str | None) 
     from bpc_worker.pipeline.deliveries import read_delivery
 
     delivery_id = _delivery_id(delivery)
-    found, answer = as_owner(config_path, tenant, lambda owner: read_delivery(owner, delivery_id))
+    found, answer = in_pipeline(config_path, tenant, read_delivery, delivery_id)
     texts = {
         "body": answer.body.decode("utf-8", "replace"),
         "response_headers": answer.response_headers,
@@ -185,17 +174,17 @@ def replay(
         fail(EXIT_USAGE, "which ones? name deliveries, or say --failed with --newer or --endpoint")
     chosen = [_delivery_id(text) for text in dict.fromkeys(wanted)]
 
-    async def work(owner: "Owner") -> int:
+    async def work(pipeline: "PipelineSession") -> int:
         if failed:
             found = await list_deliveries(
-                owner, endpoint=endpoint, status="FAILED", newer_seconds=newer, limit=limit
+                pipeline, endpoint=endpoint, status="FAILED", newer_seconds=newer, limit=limit
             )
             chosen.extend(each.webhook_delivery_id for each in reversed(found))
         for each in chosen:
-            click.echo(str(await replayed(owner, each)))
+            click.echo(str(await replayed(pipeline, each)))
         return len(chosen)
 
-    count = as_owner(config_path, tenant, work)
+    count = in_pipeline(config_path, tenant, work)
     if failed:
         tell_size(count, limit, "none is FAILED; `bpc-worker webhook deliveries` shows them all")
     tell(f"queued: {count}")

@@ -4,30 +4,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.operator import LENGTH
-from bpc_worker.cli._common.parts import Group
-from bpc_worker.cli._common.session import (
-    as_owner,
-    config_option,
-    json_option,
-    show_fields,
-    show_json,
-    show_lines,
-    tell,
-    tenant_option,
-)
+from bpc_worker.cli._common.options import LENGTH, config_option, json_option, tenant_option
+from bpc_worker.cli._common.output import show_fields, show_json, show_list, tell
+from bpc_worker.cli._common.sessions import in_pipeline
+from bpc_worker.cli.webhook import ENDPOINT, webhook
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.session import Owner
     from bpc_worker.pipeline.webhooks import Endpoint, Keys
 
-ENDPOINT = "ENDPOINT is an id, or the address if no other endpoint has the same."
 _GIVEN = "whsec_…, 24 to 64 bytes in base64; default: a new one of 32. Other users can see arguments."
-
-
-@click.group(cls=Group)
-def webhook() -> None:
-    """Webhooks: who is told of events, how deliveries went, and whether a request is ours."""
 
 
 @webhook.command("add")
@@ -60,12 +45,12 @@ def add(
     """
     from bpc_worker.pipeline.webhooks import ALL_EVENTS, add_endpoint
 
-    async def work(owner: "Owner") -> "Keys":
-        return await add_endpoint(
-            owner, url, event_types=events or (ALL_EVENTS,), max_attempts=max_attempts, secret=secret
-        )
-
-    _show_keys(as_owner(config_path, tenant, work), as_json=as_json)
+    told_of = events or (ALL_EVENTS,)
+    keys = in_pipeline(
+        config_path, tenant, add_endpoint, url,
+        event_types=told_of, max_attempts=max_attempts, secret=secret,
+    )  # fmt: skip
+    _show_keys(keys, as_json=as_json)
     tell("keep the secret: it is not shown again; `bpc-worker webhook test` sends a first message")
 
 
@@ -92,16 +77,21 @@ def list_(*, tenant: str, as_json: bool, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.webhooks import list_endpoints
 
-    found = as_owner(config_path, tenant, list_endpoints)
+    show_list(
+        in_pipeline(config_path, tenant, list_endpoints),
+        lambda each: [each.webhook_endpoint_id, each.status, each.url, _told_of(each), _trouble(each)],
+        as_json=as_json,
+        nothing="no endpoints yet; add one with `bpc-worker webhook add URL`",
+    )
 
-    def line(each: "Endpoint") -> list[object]:
-        told = "all events" if "*" in each.event_types else ",".join(each.event_types)
-        failing = None if each.failing_since is None else f"failing since {each.failing_since:%Y-%m-%d %H:%M}"
-        return [each.webhook_endpoint_id, each.status, each.url, told, each.disabled_reason or failing]
 
-    show_lines(found, line, as_json=as_json)
-    if not found:
-        tell("no endpoints yet; add one with `bpc-worker webhook add URL`")
+def _told_of(each: "Endpoint") -> str:
+    return "all events" if "*" in each.event_types else ",".join(each.event_types)
+
+
+def _trouble(each: "Endpoint") -> str | None:
+    failing = None if each.failing_since is None else f"failing since {each.failing_since:%Y-%m-%d %H:%M}"
+    return each.disabled_reason or failing
 
 
 @webhook.command("rotate", epilog=ENDPOINT)
@@ -124,9 +114,7 @@ def rotate(
     """
     from bpc_worker.pipeline.webhooks import rotate as rotated
 
-    keys = as_owner(
-        config_path, tenant, lambda owner: rotated(owner, endpoint, overlap_seconds=overlap, secret=secret)
-    )
+    keys = in_pipeline(config_path, tenant, rotated, endpoint, overlap_seconds=overlap, secret=secret)
     _show_keys(keys, as_json=as_json)
     if keys.former_until is None:
         tell("the old secret is of no use any more: give the receiver the new one now")
@@ -149,7 +137,7 @@ def disable(*, endpoint: str, reason: str, tenant: str, config_path: str | None)
     """
     from bpc_worker.pipeline.webhooks import disable as disabled
 
-    found, changed = as_owner(config_path, tenant, lambda owner: disabled(owner, endpoint, reason))
+    found, changed = in_pipeline(config_path, tenant, disabled, endpoint, reason)
     tell(f"endpoint {found.webhook_endpoint_id} {'is' if changed else 'was already'} DISABLED")
 
 
@@ -165,7 +153,7 @@ def enable(*, endpoint: str, tenant: str, config_path: str | None) -> None:
     """
     from bpc_worker.pipeline.webhooks import enable as enabled
 
-    found, changed = as_owner(config_path, tenant, lambda owner: enabled(owner, endpoint))
+    found, changed = in_pipeline(config_path, tenant, enabled, endpoint)
     tell(f"endpoint {found.webhook_endpoint_id} {'is' if changed else 'was already'} ACTIVE")
     if changed:
         tell(

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import click
 
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, fail, printable
-from bpc_worker.cli._common.session import json_option, show_json
-from bpc_worker.cli.webhook.deliveries import webhook
-
-__all__ = ["webhook"]
+from bpc_worker.cli._common.options import json_option
+from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, fail, printable, refused, show_json
+from bpc_worker.cli.webhook import webhook
 
 _MOST_BYTES = 64 * 1024 * 1024
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True)
@@ -47,19 +45,7 @@ def verify(
     from bpc_worker.core import webhook_signature
     from bpc_worker.ids import unix_time
 
-    if secret is None and public_key is None:
-        fail(
-            EXIT_USAGE,
-            "there is nothing to check it with",
-            "set BPC_WEBHOOK_SECRET to the secret, or say --public-key",
-        )
-    try:
-        if secret is not None:
-            webhook_signature.secret_from(secret)
-        if public_key is not None:
-            webhook_signature.public_key_from(public_key)
-    except webhook_signature.WebhookSignatureError as error:
-        fail(EXIT_USAGE, str(error), "`bpc-worker webhook rotate` prints new ones")
+    _check_usable(secret, public_key)
     given, body = headers_from(_read(headers_file)), _read(body_file)
     try:
         held = webhook_signature.verify(
@@ -83,12 +69,26 @@ def verify(
         click.echo(f"valid: {', '.join(held)}")
 
 
+def _check_usable(secret: str | None, public_key: str | None) -> None:
+    from bpc_worker.core import webhook_signature
+
+    if secret is None and public_key is None:
+        fail(
+            EXIT_USAGE,
+            "there is nothing to check it with",
+            "set BPC_WEBHOOK_SECRET to the secret, or say --public-key",
+        )
+    with refused(webhook_signature.WebhookSignatureError, "`bpc-worker webhook rotate` prints new ones"):
+        if secret is not None:
+            webhook_signature.secret_from(secret)
+        if public_key is not None:
+            webhook_signature.public_key_from(public_key)
+
+
 def _read(path: Path) -> bytes:
-    try:
-        with click.open_file(str(path), "rb") as file:
-            found: bytes = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        fail(EXIT_USAGE, f"{path}: {error.strerror or error}", "name a file that can be read")
+    reading = refused(OSError, "name a file that can be read", what=f"{path}: ")
+    with reading, click.open_file(str(path), "rb") as file:
+        found: bytes = file.read(_MOST_BYTES + 1)
     if len(found) > _MOST_BYTES:
         fail(EXIT_USAGE, f"{path}: more than {_MOST_BYTES} bytes", "no webhook of ours is that long")
     return found

@@ -26,7 +26,7 @@ from bpc_worker.pipeline import keys
 from bpc_worker.pipeline.audit import leaves
 from bpc_worker.pipeline.audit.chains import HeadRow
 from bpc_worker.pipeline.audit.streams import rows_of
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,21 +46,21 @@ class _Now(msgspec.Struct, frozen=True):
     now: datetime
 
 
-async def write_checkpoint(owner: Owner, file: BinaryIO) -> Kept:
+async def write_checkpoint(pipeline: PipelineSession, file: BinaryIO) -> Kept:
     """The tree over everything committed before, and where each chain ends in it, signed."""
-    signer = wiring.keyring(owner.settings).signer
-    await leaves.number_events(owner)
-    async with owner.reading() as tx:
-        registry = await registry_of(owner, tx)
+    signer = wiring.keyring(pipeline.settings).signer
+    await leaves.number_events(pipeline)
+    async with pipeline.reading() as tx:
+        registry = await registry_of(pipeline, tx)
         [moment] = [msgspec.convert(dict(row), _Now) for row in await tx.execute("SELECT now() AS now")]
-        taken = Taken(tenant_id=owner.tenant_id, taken_at=moment.now, signing_key_id=signer.key_id)
+        taken = Taken(tenant_id=pipeline.tenant_id, taken_at=moment.now, signing_key_id=signer.key_id)
         writer = CheckpointWriter(taken)
         file.write(writer.beginning())
         events = 0
-        async for end in rows_of(tx, "events/leaf_heads_in_order", owner.tenant_id, HeadRow):
+        async for end in rows_of(tx, "events/leaf_heads_in_order", pipeline.tenant_id, HeadRow):
             file.write(writer.head(end.as_mark()))
             events += end.aggregate_version
-        tree = await _tree(owner, tx, events)
+        tree = await _tree(pipeline, tx, events)
     statement = writer.statement(tree)
     signature = await _signed(signer, registry, statement)
     file.write(writer.ending(tree, signature))
@@ -101,31 +101,31 @@ def check_signature(registry: signing.KeyRegistry, kept: Kept) -> None:
         raise Permanent(Code.SIGNATURE_INVALID, f"the checkpoint: {error.message}") from error
 
 
-async def check_ours(owner: Owner, tx: Tx, kept: Kept) -> None:
+async def check_ours(pipeline: PipelineSession, tx: Tx, kept: Kept) -> None:
     """It is of this tenant, and signed by a key of its registry."""
-    if kept.taken.tenant_id != owner.tenant_id:
-        message = f"the checkpoint is of tenant {kept.taken.tenant_id}, not of {owner.tenant_name!r}"
+    if kept.taken.tenant_id != pipeline.tenant_id:
+        message = f"the checkpoint is of tenant {kept.taken.tenant_id}, not of {pipeline.tenant_name!r}"
         raise Permanent(Code.VALIDATION_ERROR, message)
-    check_signature(await registry_of(owner, tx), kept)
+    check_signature(await registry_of(pipeline, tx), kept)
 
 
-async def registry_of(owner: Owner, tx: Tx) -> signing.KeyRegistry:
+async def registry_of(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
     try:
-        return await keys.registry(owner, tx)
+        return await keys.registry(pipeline, tx)
     except signing.SignatureError as error:
         raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error.message}") from error
 
 
-async def _tree(owner: Owner, tx: Tx, events: int) -> Tree:
+async def _tree(pipeline: PipelineSession, tx: Tx, events: int) -> Tree:
     """Of as many leaves as the chains have events; nothing is signed that is not whole."""
-    counted = await leaves.count(tx, owner.tenant_id)
+    counted = await leaves.count(tx, pipeline.tenant_id)
     if not counted.leaves == counted.size == events:
         message = (
             f"the trail is broken: its chains have {events} leaves, and there are {counted.leaves}, numbered "
             f"up to {counted.size - 1}; `bpc-worker audit verify` names the places"
         )
         raise Permanent(Code.VALIDATION_ERROR, message)
-    return await leaves.read_tree(tx, owner.tenant_id, events)
+    return await leaves.read_tree(tx, pipeline.tenant_id, events)
 
 
 async def _signed(signer: Signer, registry: signing.KeyRegistry, statement: Statement) -> bytes:

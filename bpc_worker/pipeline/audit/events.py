@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import all_of
 
 
@@ -23,12 +23,12 @@ class ListedEvent(msgspec.Struct, frozen=True):
     event_hash: bytes
 
 
-async def list_events(owner: Owner, aggregate_id: UUID | None, limit: int) -> list[ListedEvent]:
+async def list_events(pipeline: PipelineSession, aggregate_id: UUID | None, limit: int) -> list[ListedEvent]:
     """The newest, oldest first."""
-    async with owner.reading() as tx:
+    async with pipeline.reading() as tx:
         if aggregate_id is None:
-            rows = await tx.query("events/newest", {"tenant_id": owner.tenant_id, "limit": limit})
+            rows = await tx.query("events/newest", {"tenant_id": pipeline.tenant_id, "limit": limit})
         else:
-            wanted = {"tenant_id": owner.tenant_id, "aggregate_id": aggregate_id, "limit": limit}
+            wanted = {"tenant_id": pipeline.tenant_id, "aggregate_id": aggregate_id, "limit": limit}
             rows = await tx.query("events/of_aggregate", wanted)
     return all_of(rows[::-1], ListedEvent)

@@ -12,7 +12,7 @@ from bpc_worker.core.base.merkle import leaf_hash
 from bpc_worker.core.base.merkle_stream import RangeHashes, TreeHash
 from bpc_worker.handler_api import Tx
 from bpc_worker.pipeline.audit.findings import LeafFinding, LeafFlaw
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import all_of
 
 _NUMBERED_AT_ONCE = 100_000
@@ -38,11 +38,11 @@ class _Block(msgspec.Struct, frozen=True):
             yield leaf_hash(self.hashes[at : at + HASH_SIZE])
 
 
-async def number_events(owner: Owner) -> None:
+async def number_events(pipeline: PipelineSession) -> None:
     """Every event that is committed now becomes a leaf, if it is none yet."""
     numbered = _NUMBERED_AT_ONCE
     while numbered == _NUMBERED_AT_ONCE:
-        async with owner.transaction() as tx:
+        async with pipeline.transaction() as tx:
             rows = await tx.query("events/number", {"page": _NUMBERED_AT_ONCE})
             [numbered] = [each.numbered for each in all_of(rows, _Numbered)]
 

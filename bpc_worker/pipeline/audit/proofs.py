@@ -11,7 +11,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.audit import leaves
 from bpc_worker.pipeline.audit.checkpoints import Kept, check_ours
 from bpc_worker.pipeline.audit.streams import OfChain
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import one
 
 
@@ -36,40 +36,40 @@ class _Found(OfChain, frozen=True):
         )
 
 
-async def prove_inclusion(owner: Owner, event_id: UUID, checkpoint: Kept) -> Inclusion:
+async def prove_inclusion(pipeline: PipelineSession, event_id: UUID, checkpoint: Kept) -> Inclusion:
     """The event is a leaf of the tree that the checkpoint signs."""
     signed = _signed(checkpoint)
     size = signed.statement.tree.size
-    async with owner.reading() as tx:
-        await check_ours(owner, tx, checkpoint)
-        wanted = {"tenant_id": owner.tenant_id, "event_id": event_id}
+    async with pipeline.reading() as tx:
+        await check_ours(pipeline, tx, checkpoint)
+        wanted = {"tenant_id": pipeline.tenant_id, "event_id": event_id}
         found = one(await tx.query("events/find_leaf", wanted), _Found, "event of the tenant")
         if found.leaf_index is None or found.leaf_index >= size:
             hint = "prove it against a later one, made with `bpc-worker audit checkpoint`"
             raise Permanent(Code.VALIDATION_ERROR, f"the event came after the checkpoint; {hint}")
         ranges = RangeHashes(inclusion_ranges(found.leaf_index, size))
-        _check_tree(signed, await leaves.read_tree(tx, owner.tenant_id, size, ranges))
+        _check_tree(signed, await leaves.read_tree(tx, pipeline.tenant_id, size, ranges))
     return Inclusion(
         checkpoint=signed,
-        event=found.event(owner.tenant_id),
+        event=found.event(pipeline.tenant_id),
         prev_event_hash=found.prev_event_hash,
         leaf_index=found.leaf_index,
         path=ranges.hashes(),
     )
 
 
-async def prove_consistency(owner: Owner, old: Kept, new: Kept) -> Consistency:
+async def prove_consistency(pipeline: PipelineSession, old: Kept, new: Kept) -> Consistency:
     """The tree of the new checkpoint begins with all leaves of the old one's."""
     before, after = _signed(old), _signed(new)
     sizes = before.statement.tree.size, after.statement.tree.size
     if not 0 < sizes[0] <= sizes[1]:
         hint = "name the older one first; of a tree without leaves there is nothing to prove"
         raise Permanent(Code.VALIDATION_ERROR, f"the trees have {sizes[0]} and {sizes[1]} leaves: {hint}")
-    async with owner.reading() as tx:
+    async with pipeline.reading() as tx:
         for each in (old, new):
-            await check_ours(owner, tx, each)
+            await check_ours(pipeline, tx, each)
         ranges = RangeHashes(consistency_ranges(*sizes))
-        _check_tree(after, await leaves.read_tree(tx, owner.tenant_id, sizes[1], ranges))
+        _check_tree(after, await leaves.read_tree(tx, pipeline.tenant_id, sizes[1], ranges))
     return Consistency(old=before, new=after, path=ranges.hashes())
 
 

@@ -4,23 +4,23 @@ from bpc_worker.pipeline.audit import leaves
 from bpc_worker.pipeline.audit.chains import Walk
 from bpc_worker.pipeline.audit.checkpoints import Kept, check_ours, marks_of
 from bpc_worker.pipeline.audit.findings import Report
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 
 
-async def verify(owner: Owner, against: Kept | None = None) -> Report:
+async def verify(pipeline: PipelineSession, against: Kept | None = None) -> Report:
     """Every chain of the tenant in one pass over one unchanging view, then the leaves; nothing is held."""
-    report = Report(owner.tenant_id, owner.tenant_name)
-    async with owner.reading() as tx:
+    report = Report(pipeline.tenant_id, pipeline.tenant_name)
+    async with pipeline.reading() as tx:
         if against is not None:
-            await check_ours(owner, tx, against)
-        walk = Walk(owner.tenant_id, tx, marks_of(against))
+            await check_ours(pipeline, tx, against)
+        walk = Walk(pipeline.tenant_id, tx, marks_of(against))
         while (key := await walk.next_chain()) is not None:
             report.add(await walk.chain(key))
         report.chains, report.events = walk.chains, walk.events
-        counted = await leaves.count(tx, owner.tenant_id)
+        counted = await leaves.count(tx, pipeline.tenant_id)
         report.leaves = counted.leaves
         signed = against.statement.tree if against is not None and against.statement is not None else None
         report.leaf_findings = await leaves.look_at_leaves(
-            tx, owner.tenant_id, counted, expected=walk.leaves, signed=signed
+            tx, pipeline.tenant_id, counted, expected=walk.leaves, signed=signed
         )
     return report

@@ -19,7 +19,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob
 from bpc_worker.pipeline.products import ensure_passport, ensure_product
 from bpc_worker.pipeline.rules import RulesVersion, published_rules
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again as run_again
 from bpc_worker.rows import all_of, maybe, one
 
@@ -120,28 +120,28 @@ def _content(folder: Path, name: str, limit: int) -> bytes:
         raise ValueError(error.strerror or str(error)) from error
 
 
-async def start_build(owner: Owner, folder: Folder, *, again: bool = False) -> BuildState:
+async def start_build(pipeline: PipelineSession, folder: Folder, *, again: bool = False) -> BuildState:
     """Make the build, or go on with one that was stopped; one that is done with the same inputs is done.
 
     With `again`, a new version is made from the same inputs.
     """
-    return await run_again(lambda: _start(owner, folder, again=again))
+    return await run_again(lambda: _start(pipeline, folder, again=again))
 
 
-async def _start(owner: Owner, folder: Folder, *, again: bool) -> BuildState:
+async def _start(pipeline: PipelineSession, folder: Folder, *, again: bool) -> BuildState:
     recipe = folder.recipe
-    async with owner.transaction() as tx:
+    async with pipeline.transaction() as tx:
         battery = {"identifier": recipe.product.identifier, "serial": recipe.passport}
-        await tx.query("builds/lock_battery", battery | {"tenant_id": owner.tenant_id})
-        rules = await published_rules(owner, tx, recipe.rules)
-        known = await _known(owner, tx, folder, rules)
+        await tx.query("builds/lock_battery", battery | {"tenant_id": pipeline.tenant_id})
+        rules = await published_rules(pipeline, tx, recipe.rules)
+        known = await _known(pipeline, tx, folder, rules)
         if known is None or again or known.is_past(folder):
-            build_id = await _new(owner, tx, folder, rules)
-            await _send(owner, tx, build_id, folder.documents, sent=1)
+            build_id = await _new(pipeline, tx, folder, rules)
+            await _send(pipeline, tx, build_id, folder.documents, sent=1)
         else:
             build_id = known.build_id
-            await _go_on(owner, tx, known, folder)
-        return await _state(owner, tx, build_id)
+            await _go_on(pipeline, tx, known, folder)
+        return await _state(pipeline, tx, build_id)
 
 
 class _KnownDocument(msgspec.Struct, frozen=True):
@@ -174,11 +174,11 @@ class _Known(msgspec.Struct, frozen=True):
         return self.state not in {"DOCUMENTS", "STOPPED"} and bool(self.changed(folder))
 
 
-async def _known(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> _Known | None:
+async def _known(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVersion) -> _Known | None:
     """The newest build of this battery with these rules, if it expects these files."""
     recipe = folder.recipe
     params = {
-        "tenant_id": owner.tenant_id,
+        "tenant_id": pipeline.tenant_id,
         "identifier": recipe.product.identifier,
         "serial": recipe.passport,
         "rule_package_version_id": rules.rule_package_version_id,
@@ -189,9 +189,9 @@ async def _known(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> _
     return found if found is not None and {each.file for each in found.documents} == files else None
 
 
-async def _go_on(owner: Owner, tx: Tx, known: _Known, folder: Folder) -> None:
+async def _go_on(pipeline: PipelineSession, tx: Tx, known: _Known, folder: Folder) -> None:
     """With what was replaced; else, where nothing moves any more, with what is unread, or from the facts."""
-    build = await builds.hold(tx, known.build_id, owner.tenant_id)
+    build = await builds.hold(tx, known.build_id, pipeline.tenant_id)
     if build is None or build.state == "DONE":
         return
     changed = known.changed(folder)
@@ -203,7 +203,7 @@ async def _go_on(owner: Owner, tx: Tx, known: _Known, folder: Folder) -> None:
     resent = changed or [each for each in folder.documents if each.entry.file in waiting]
     await builds.move(tx, build, "DOCUMENTS")
     if resent:
-        await _resend(owner, tx, known.build_id, resent)
+        await _resend(pipeline, tx, known.build_id, resent)
     else:
         await builds.documents_done(tx, msgspec.structs.replace(build, state="DOCUMENTS"))
 
@@ -213,20 +213,22 @@ class _Sent(msgspec.Struct, frozen=True):
     sent: int
 
 
-async def _resend(owner: Owner, tx: Tx, build_id: UUID, documents: Sequence[Document]) -> None:
+async def _resend(pipeline: PipelineSession, tx: Tx, build_id: UUID, documents: Sequence[Document]) -> None:
     """Under a new count, so that no earlier job stands in the way of the new one."""
-    params = {"tenant_id": owner.tenant_id, "build_id": build_id} | _columns(documents)
+    params = {"tenant_id": pipeline.tenant_id, "build_id": build_id} | _columns(documents)
     counts = {
         each.external_ref: each.sent
         for each in all_of(await tx.query("builds/want_documents", params), _Sent)
     }
     for document in documents:
-        await _send(owner, tx, build_id, [document], sent=counts[document.entry.file])
+        await _send(pipeline, tx, build_id, [document], sent=counts[document.entry.file])
 
 
-async def _send(owner: Owner, tx: Tx, build_id: UUID, documents: Sequence[Document], *, sent: int) -> None:
+async def _send(
+    pipeline: PipelineSession, tx: Tx, build_id: UUID, documents: Sequence[Document], *, sent: int
+) -> None:
     for document in documents:
-        await tx.enqueue(_ingest(owner, build_id, document, sent))
+        await tx.enqueue(_ingest(pipeline, build_id, document, sent))
 
 
 def _columns(documents: Sequence[Document]) -> dict[str, object]:
@@ -239,19 +241,19 @@ def _columns(documents: Sequence[Document]) -> dict[str, object]:
     }
 
 
-async def _new(owner: Owner, tx: Tx, folder: Folder, rules: RulesVersion) -> UUID:
+async def _new(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVersion) -> UUID:
     recipe = folder.recipe
-    product = await ensure_product(owner, tx, recipe.product.identifier, recipe.product.name)
-    passport = await ensure_passport(owner, tx, product, recipe.passport)
+    product = await ensure_product(pipeline, tx, recipe.product.identifier, recipe.product.name)
+    passport = await ensure_passport(pipeline, tx, product, recipe.passport)
     params = {
-        "tenant_id": owner.tenant_id,
+        "tenant_id": pipeline.tenant_id,
         "battery_product_id": product.battery_product_id,
         "passport_id": passport.passport_id,
         "rule_package_version_id": rules.rule_package_version_id,
         "law_date": recipe.law_date,
     }
     made = one(await tx.query("builds/add", params), _Added, "build")
-    build: dict[str, object] = {"tenant_id": owner.tenant_id, "build_id": made.build_id}
+    build: dict[str, object] = {"tenant_id": pipeline.tenant_id, "build_id": made.build_id}
     await tx.query("builds/add_documents", build | _columns(folder.documents))
     return made.build_id
 
@@ -260,11 +262,13 @@ class _Added(msgspec.Struct, frozen=True):
     build_id: UUID
 
 
-def _ingest(owner: Owner, build_id: UUID, document: Document, sent: int) -> NewJob:
+def _ingest(pipeline: PipelineSession, build_id: UUID, document: Document, sent: int) -> NewJob:
     """By path where a worker may read it there, else with its content."""
     entry = document.entry
     real = None if document.path is None else document.path.resolve()
-    readable = real is not None and any(real.is_relative_to(each) for each in owner.settings.ingest.folders)
+    readable = real is not None and any(
+        real.is_relative_to(each) for each in pipeline.settings.ingest.folders
+    )
     content = {"path": str(real)} if readable else {"content_base64": b64encode(document.content).decode()}
     return NewJob(
         type="INGEST_DOCUMENT",
@@ -281,11 +285,11 @@ def _ingest(owner: Owner, build_id: UUID, document: Document, sent: int) -> NewJ
     )
 
 
-async def build_state(owner: Owner, build_id: UUID) -> BuildState:
-    async with owner.reading() as tx:
-        return await _state(owner, tx, build_id)
+async def build_state(pipeline: PipelineSession, build_id: UUID) -> BuildState:
+    async with pipeline.reading() as tx:
+        return await _state(pipeline, tx, build_id)
 
 
-async def _state(owner: Owner, tx: Tx, build_id: UUID) -> BuildState:
-    params = {"tenant_id": owner.tenant_id, "build_id": build_id}
+async def _state(pipeline: PipelineSession, tx: Tx, build_id: UUID) -> BuildState:
+    params = {"tenant_id": pipeline.tenant_id, "build_id": build_id}
     return one(await tx.query("builds/state", params), BuildState, "build")

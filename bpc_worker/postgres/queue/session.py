@@ -1,4 +1,4 @@
-"""What a handler, or the pipeline's owner, says inside one transaction."""
+"""What a handler, or the pipeline, says inside one transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

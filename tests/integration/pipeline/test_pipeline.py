@@ -1,4 +1,4 @@
-"""The owner's API on a real PostgreSQL, as the application's role: several at a time, each for one tenant."""
+"""The pipeline's API on a real PostgreSQL, as the application's role: several at a time, one tenant each."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ from bpc_worker.pipeline.jobs import job_state, wait_for_job
 from bpc_worker.pipeline.keys import add_key, change_key, list_keys
 from bpc_worker.pipeline.products import add_product
 from bpc_worker.pipeline.rules import RulesVersion, add_rules, list_rules, publish_rules
-from bpc_worker.pipeline.session import Owner, open_owner
+from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.pipeline.snapshots import create_snapshot, list_snapshots, seal_snapshot, snapshot_detail
 from bpc_worker.postgres.sql_files import query
 from tests.support.database import Database
@@ -43,19 +43,26 @@ def text(number: int) -> str:
 
 
 async def together(
-    db: Database, count: int, work: Callable[[Owner, int], Awaitable[T]], tenant: str = "acme", **env: str
+    db: Database,
+    count: int,
+    work: Callable[[PipelineSession, int], Awaitable[T]],
+    tenant: str = "acme",
+    **env: str,
 ) -> list[T]:
-    """As many owners at the same moment, each on a connection of its own."""
+    """As many sessions at the same moment, each on a connection of its own."""
     settings, handlers, url = config.load(env=env), registry.load(), db.url_as("bpc_app")
     async with AsyncExitStack() as stack:
         opened = [
-            await stack.enter_async_context(open_owner(settings, handlers, url, tenant)) for _ in range(count)
+            await stack.enter_async_context(open_pipeline(settings, handlers, url, tenant))
+            for _ in range(count)
         ]
-        return await asyncio.gather(*(work(owner, at) for at, owner in enumerate(opened)))
+        return await asyncio.gather(*(work(pipeline, at) for at, pipeline in enumerate(opened)))
 
 
-async def alone(db: Database, work: Callable[[Owner], Awaitable[T]], tenant: str = "acme", **env: str) -> T:
-    [done] = await together(db, 1, lambda owner, _: work(owner), tenant, **env)
+async def alone(
+    db: Database, work: Callable[[PipelineSession], Awaitable[T]], tenant: str = "acme", **env: str
+) -> T:
+    [done] = await together(db, 1, lambda pipeline, _: work(pipeline), tenant, **env)
     return done
 
 
@@ -99,7 +106,7 @@ async def test_versions_of_rules_added_at_the_same_moment_are_numbered_one_after
     db: Database,
 ) -> None:
     db.tenant()
-    added = await together(db, 8, lambda owner, at: add_rules(owner, "mine", text(at)))
+    added = await together(db, 8, lambda pipeline, at: add_rules(pipeline, "mine", text(at)))
 
     assert sorted(version.version for version in added) == [*range(1, 9)]
     assert {version.status for version in added} == {"DRAFT"}
@@ -107,7 +114,7 @@ async def test_versions_of_rules_added_at_the_same_moment_are_numbered_one_after
 
 async def test_the_same_text_added_at_the_same_moment_is_one_version(db: Database) -> None:
     db.tenant()
-    added = await together(db, 6, lambda owner, _: add_rules(owner, "mine", text(1)))
+    added = await together(db, 6, lambda pipeline, _: add_rules(pipeline, "mine", text(1)))
 
     assert len({version.rule_package_version_id for version in added}) == 1
 
@@ -123,13 +130,13 @@ async def test_rules_that_do_not_load_and_names_that_are_none_are_refused(db: Da
 
 async def test_rules_are_published_once_and_only_after_their_tests(db: Database) -> None:
     db.tenant()
-    draft = await alone(db, lambda owner: add_rules(owner, "mine", text(1)))
+    draft = await alone(db, lambda pipeline: add_rules(pipeline, "mine", text(1)))
     with pytest.raises(Permanent, match=r"mine@1 is DRAFT, not VALIDATED; .*rules run-tests mine@1"):
-        await alone(db, lambda owner: publish_rules(owner, "mine"))
+        await alone(db, lambda pipeline: publish_rules(pipeline, "mine"))
     db.run("UPDATE rule_package_versions SET status = 'VALIDATED'")
 
-    def publish(owner: Owner, _: int) -> Awaitable[RulesVersion]:
-        return publish_rules(owner, str(draft.rule_package_version_id))
+    def publish(pipeline: PipelineSession, _: int) -> Awaitable[RulesVersion]:
+        return publish_rules(pipeline, str(draft.rule_package_version_id))
 
     published = await together(db, 5, publish)
 
@@ -139,14 +146,14 @@ async def test_rules_are_published_once_and_only_after_their_tests(db: Database)
 
 async def test_a_key_is_added_retired_and_revoked_once_each(db: Database) -> None:
     db.tenant()
-    added = await together(db, 4, lambda owner, _: add_key(owner, "k", PUBLIC))
-    retired = await together(db, 4, lambda owner, _: change_key(owner, "k", KeyStatus.RETIRED))
-    revoked = await together(db, 4, lambda owner, _: change_key(owner, "k", KeyStatus.REVOKED))
+    added = await together(db, 4, lambda pipeline, _: add_key(pipeline, "k", PUBLIC))
+    retired = await together(db, 4, lambda pipeline, _: change_key(pipeline, "k", KeyStatus.RETIRED))
+    revoked = await together(db, 4, lambda pipeline, _: change_key(pipeline, "k", KeyStatus.REVOKED))
 
     assert sorted(added) == sorted(retired) == sorted(revoked) == [False, False, False, True]
     assert events(db) == ["KEY_ADDED", "KEY_RETIRED", "KEY_REVOKED"]
     with pytest.raises(Permanent, match="is revoked, and stays so"):
-        await alone(db, lambda owner: change_key(owner, "k", KeyStatus.RETIRED))
+        await alone(db, lambda pipeline: change_key(pipeline, "k", KeyStatus.RETIRED))
 
 
 async def test_a_key_that_is_still_needed_is_not_retired_and_it_is_said_why(db: Database) -> None:
@@ -173,9 +180,9 @@ async def test_a_key_that_should_not_be_trusted_is_refused(
     db: Database, key_id: str, key: bytes, said: str
 ) -> None:
     db.tenant()
-    await alone(db, lambda owner: add_key(owner, "k", PUBLIC))
+    await alone(db, lambda pipeline: add_key(pipeline, "k", PUBLIC))
     with pytest.raises(Permanent, match=said):
-        await alone(db, lambda owner: add_key(owner, key_id, key))
+        await alone(db, lambda pipeline: add_key(pipeline, key_id, key))
 
     assert [key.key_id for key in await alone(db, list_keys)] == ["k"]
 
@@ -184,10 +191,10 @@ async def test_a_key_that_should_not_be_trusted_is_refused(
 @pytest.mark.parametrize("key_id", ["k", "another name"])
 async def test_a_key_that_is_past_does_not_come_back(db: Database, status: KeyStatus, key_id: str) -> None:
     db.tenant()
-    await alone(db, lambda owner: add_key(owner, "k", PUBLIC))
-    await alone(db, lambda owner: change_key(owner, "k", status))
+    await alone(db, lambda pipeline: add_key(pipeline, "k", PUBLIC))
+    await alone(db, lambda pipeline: change_key(pipeline, "k", status))
     with pytest.raises(Permanent, match=f"this key is {status}, as 'k', and stays so"):
-        await alone(db, lambda owner: add_key(owner, key_id, PUBLIC))
+        await alone(db, lambda pipeline: add_key(pipeline, key_id, PUBLIC))
 
     assert [(key.key_id, key.status) for key in await alone(db, list_keys)] == [("k", status)]
     assert events(db) == ["KEY_ADDED", f"KEY_{status}"]
@@ -199,13 +206,13 @@ async def test_production_does_not_register_the_development_key(db: Database) ->
     db.tenant()
     env = {"BPC_ENV": "prod", "BPC_DATABASE_URL": db.url}
     with pytest.raises(Permanent, match="known to everybody"):
-        await alone(db, lambda owner: add_key(owner, "k", development_signer().public_key), **env)
+        await alone(db, lambda pipeline: add_key(pipeline, "k", development_signer().public_key), **env)
 
 
 async def test_a_product_keeps_its_first_name(db: Database) -> None:
     db.tenant()
-    first, added = await alone(db, lambda owner: add_product(owner, "urn:x", "X"))
-    again, added_again = await alone(db, lambda owner: add_product(owner, "urn:x", "Y"))
+    first, added = await alone(db, lambda pipeline: add_product(pipeline, "urn:x", "X"))
+    again, added_again = await alone(db, lambda pipeline: add_product(pipeline, "urn:x", "Y"))
 
     assert (added, added_again) == (True, False)
     assert again == first
@@ -213,27 +220,27 @@ async def test_a_product_keeps_its_first_name(db: Database) -> None:
 
 async def test_a_document_is_found_by_each_of_its_names(db: Database) -> None:
     version = a_document(db)
-    found = await alone(db, lambda owner: document_detail(owner, "bom.csv"))
+    found = await alone(db, lambda pipeline: document_detail(pipeline, "bom.csv"))
 
     assert str(found.document_version_id) == version
     assert (found.status, found.facts, found.errors, found.snapshots) == ("VALIDATED", 1, [], [])
     for name in (version, str(found.document_id), found.sha256.hex()):
         assert await alone(db, partial(document_detail, wanted=name)) == found
-    [fact] = await alone(db, lambda owner: document_facts(owner, version))
+    [fact] = await alone(db, lambda pipeline: document_facts(pipeline, version))
     assert (fact.pointer, fact.canonical) == ("2:1", b'{"kg": "1"}')
 
 
 async def test_another_tenant_finds_nothing(db: Database) -> None:
     version = a_document(db)
     db.tenant("volt")
-    made = await alone(db, lambda owner: create_snapshot(owner, [version]))
+    made = await alone(db, lambda pipeline: create_snapshot(pipeline, [version]))
 
     for ask in (
-        lambda owner: document_detail(owner, version),
-        lambda owner: document_facts(owner, "bom.csv"),
-        lambda owner: create_snapshot(owner, [version]),
-        lambda owner: snapshot_detail(owner, made.snapshot_id),
-        lambda owner: seal_snapshot(owner, made.snapshot_id),
+        lambda pipeline: document_detail(pipeline, version),
+        lambda pipeline: document_facts(pipeline, "bom.csv"),
+        lambda pipeline: create_snapshot(pipeline, [version]),
+        lambda pipeline: snapshot_detail(pipeline, made.snapshot_id),
+        lambda pipeline: seal_snapshot(pipeline, made.snapshot_id),
     ):
         with pytest.raises(Permanent) as caught:
             await alone(db, ask, "volt")
@@ -246,11 +253,11 @@ async def test_another_tenants_job_is_not_found(db: Database) -> None:
     db.tenant("acme")
     db.tenant("volt")
     upload = Upload(content=b"x", path=None, kind="OTHER", mime_type="text/csv", external_ref="x")
-    job_id = await alone(db, lambda owner: add_document(owner, upload))
+    job_id = await alone(db, lambda pipeline: add_document(pipeline, upload))
 
-    assert (await alone(db, lambda owner: job_state(owner, job_id))).attempts == 0
+    assert (await alone(db, lambda pipeline: job_state(pipeline, job_id))).attempts == 0
     with pytest.raises(Permanent, match="no such job"):
-        await alone(db, lambda owner: job_state(owner, job_id), "volt")
+        await alone(db, lambda pipeline: job_state(pipeline, job_id), "volt")
 
 
 async def test_a_file_in_an_ingest_folder_goes_by_its_path(db: Database, tmp_path: Path) -> None:
@@ -278,7 +285,7 @@ async def test_a_document_above_the_limit_is_refused_before_it_is_sent(db: Datab
     db.tenant()
     upload = Upload(content=b"xx", path=None, kind="OTHER", mime_type="text/csv", external_ref="x")
     with pytest.raises(Permanent) as caught:
-        await alone(db, lambda owner: add_document(owner, upload), BPC_LIMITS_DOCUMENT_BYTES="1")
+        await alone(db, lambda pipeline: add_document(pipeline, upload), BPC_LIMITS_DOCUMENT_BYTES="1")
 
     assert caught.value.code == "PAYLOAD_TOO_LARGE"
     assert db.run("SELECT job_id FROM jobs") == []
@@ -286,12 +293,12 @@ async def test_a_document_above_the_limit_is_refused_before_it_is_sent(db: Datab
 
 async def test_a_snapshot_has_each_fact_once_and_knows_its_documents(db: Database) -> None:
     first, second = a_document(db), a_document(db, "copy.csv")
-    made = await alone(db, lambda owner: create_snapshot(owner, [first, second, "bom.csv"]))
-    found = await alone(db, lambda owner: snapshot_detail(owner, made.snapshot_id))
+    made = await alone(db, lambda pipeline: create_snapshot(pipeline, [first, second, "bom.csv"]))
+    found = await alone(db, lambda pipeline: snapshot_detail(pipeline, made.snapshot_id))
 
     assert (made.status, made.facts) == ("BUILDING", 1)
     assert [each.external_ref for each in found.documents] == ["bom.csv", "copy.csv"]
-    used = await alone(db, lambda owner: document_detail(owner, first))
+    used = await alone(db, lambda pipeline: document_detail(pipeline, first))
     assert [each.snapshot_id for each in used.snapshots] == [made.snapshot_id]
 
 
@@ -326,9 +333,9 @@ async def test_waiting_ends_in_time_when_nobody_works(db: Database) -> None:
     looks: list[JobState] = []
     upload = Upload(content=b"x", path=None, kind="OTHER", mime_type="text/csv", external_ref="x")
 
-    async def wait(owner: Owner) -> None:
-        job_id = await add_document(owner, upload)
-        state = await wait_for_job(owner, job_id, seconds=0.5, looked=looks.append)
+    async def wait(pipeline: PipelineSession) -> None:
+        job_id = await add_document(pipeline, upload)
+        state = await wait_for_job(pipeline, job_id, seconds=0.5, looked=looks.append)
         assert (state.ended, state.due, state.attempts) == (False, True, 0)
 
     await alone(db, wait)

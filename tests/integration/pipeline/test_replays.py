@@ -8,7 +8,7 @@ import pytest
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.export import export
 from bpc_worker.pipeline.replays import Replayed, replay_all, replay_version
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.embedded.server import Server
 from tests.support.signed import Signed, clone, signed_passport
 
@@ -44,7 +44,7 @@ def signed(original: Signed) -> Iterator[Signed]:
 
 
 def replayed(signed: Signed, wanted: str | None = None) -> Replayed:
-    return signed.path.call(lambda owner: replay_version(owner, wanted or str(signed.version)))
+    return signed.path.call(lambda pipeline: replay_version(pipeline, wanted or str(signed.version)))
 
 
 def test_what_nobody_touched_is_made_again_byte_for_byte(signed: Signed) -> None:
@@ -59,8 +59,8 @@ def test_a_version_is_found_by_its_passport_and_by_its_serial_number(signed: Sig
 
 
 def test_all_versions_are_replayed(signed: Signed) -> None:
-    async def all_of(owner: Owner) -> list[Replayed]:
-        return [each async for each in replay_all(owner)]
+    async def all_of(pipeline: PipelineSession) -> list[Replayed]:
+        return [each async for each in replay_all(pipeline)]
 
     assert signed.path.call(all_of) == [Replayed(signed.version)]
 
@@ -135,7 +135,7 @@ def test_what_does_not_hold_is_not_handed_out(what: str, signed: Signed) -> None
     signed.tamper(TAMPERED[what][1])
 
     with pytest.raises(Permanent) as refused:
-        signed.path.call(lambda owner: export(owner, str(signed.version)))
+        signed.path.call(lambda pipeline: export(pipeline, str(signed.version)))
 
     assert refused.value.code == Code.REPLAY_MISMATCH
 
@@ -165,7 +165,7 @@ def test_what_another_tenant_has_is_not_there(wanted: str, signed: Signed) -> No
     name = str(signed.version) if wanted == "of another tenant" else wanted
 
     with pytest.raises(Permanent) as refused:
-        other.call(lambda owner: replay_version(owner, name))
+        other.call(lambda pipeline: replay_version(pipeline, name))
 
     assert refused.value.code == Code.NOT_FOUND
     assert "there is no such passport version" in refused.value.message
@@ -175,7 +175,7 @@ def test_what_another_tenant_has_is_not_there(wanted: str, signed: Signed) -> No
 def test_the_seed_of_the_salts_is_never_shown(signed: Signed) -> None:
     from bpc_worker.pipeline.stored import read_version
 
-    version = signed.path.call(lambda owner: read_version(owner, str(signed.version)))
+    version = signed.path.call(lambda pipeline: read_version(pipeline, str(signed.version)))
 
     assert version.row.disclosure_seed.hex() not in repr(version)
     assert repr(version.row.disclosure_seed)[2:12] not in repr(version)

@@ -12,10 +12,12 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from bpc_worker.cli._common.operator import LENGTH, json_line, spec_hash_from
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import LENGTH
+from bpc_worker.cli._common.output import json_line
 from bpc_worker.cli._common.queue_tables import ago, tables
 from bpc_worker.cli.dead.letters import patch_from
-from bpc_worker.cli.root import main
+from bpc_worker.cli.jobs.look import spec_hash_from
 from bpc_worker.operator.acts import Patch
 from bpc_worker.operator.jobs import Event
 from bpc_worker.operator.watch import Depth, Picture
@@ -92,7 +94,7 @@ def test_an_age_in_the_two_largest_units(seconds: int, shown: str) -> None:
 def test_help_of_a_command_imports_nothing_heavy() -> None:
     heavy = "{'asyncio', 'psycopg', 'msgspec', 'rich', 'aio_pika', 'yaml', 'structlog', 'cryptography'}"
     code = (
-        "import sys; from click.testing import CliRunner; from bpc_worker.cli.root import main;"
+        "import sys; from click.testing import CliRunner; from bpc_worker.cli import main;"
         f"CliRunner().invoke(main, ['dead', 'retry', '--help'], catch_exceptions=False);"
         f"print(sorted({heavy} & set(sys.modules)))"
     )

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from bpc_worker.cli.root import main
+from bpc_worker.cli import main
 from bpc_worker.config.aliases import DROPPED
 from bpc_worker.config.load import load
 from bpc_worker.config.schema import example, schema

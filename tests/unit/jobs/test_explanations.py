@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from bpc_worker.cli.root import main
+from bpc_worker.cli import main
 from bpc_worker.jobs.errors import Code
 from bpc_worker.jobs.explanations import EXPLANATIONS
 

@@ -1,4 +1,4 @@
-"""The owner's helpers that need no database: words about jobs, and transactions that are run again."""
+"""The pipeline's helpers that need no database: words about jobs, and transactions that are run again."""
 
 from uuid import UUID
 

@@ -9,7 +9,7 @@ import pytest
 
 SCRIPT = """
 import json, os, resource, subprocess, sys
-from bpc_worker.cli._common.parts import keep_secrets
+from bpc_worker.cli._common.startup import keep_secrets
 keep_secrets()
 inherited = subprocess.run(["env"], capture_output=True, text=True).stdout
 print(json.dumps({"inherited": inherited, "core": resource.getrlimit(resource.RLIMIT_CORE)}))

@@ -15,7 +15,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.audit.checkpoints import read_checkpoint
 from bpc_worker.pipeline.audit.findings import LeafFlaw
 from bpc_worker.pipeline.keys import add_key, change_key, registry
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline, pipeline
 from tests.support.trail import A_RULE, append, checkpoint, delete, intruder, move_head_back, named, verified
@@ -117,9 +117,9 @@ def test_every_byte_of_a_checkpoint_counts(path: Pipeline) -> None:
     append(path, uuid4())
     kept = checkpoint(path)
 
-    async def all_refused(owner: Owner) -> None:
-        async with owner.reading() as tx:
-            keys = await registry(owner, tx)
+    async def all_refused(pipeline: PipelineSession) -> None:
+        async with pipeline.reading() as tx:
+            keys = await registry(pipeline, tx)
         for at in range(len(kept)):
             changed = kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1 :]
             with pytest.raises((Permanent, SignatureError)):
@@ -143,12 +143,12 @@ def test_a_checkpoint_of_somebody_else_is_refused(db: Database, path: Pipeline) 
 
 def test_only_an_active_key_signs_a_checkpoint_and_a_revoked_one_does_not_count(path: Pipeline) -> None:
     kept = checkpoint(path)
-    path.call(lambda owner: change_key(owner, "development", KeyStatus.RETIRED))
+    path.call(lambda pipeline: change_key(pipeline, "development", KeyStatus.RETIRED))
 
     assert verified(path, kept).broken == 0
     with pytest.raises(Permanent, match="expected ACTIVE, found RETIRED"):
         checkpoint(path)
-    path.call(lambda owner: change_key(owner, "development", KeyStatus.REVOKED))
+    path.call(lambda pipeline: change_key(pipeline, "development", KeyStatus.REVOKED))
     with pytest.raises(Permanent, match="is revoked") as refused:
         verified(path, kept)
     assert refused.value.code == Code.SIGNATURE_INVALID
@@ -157,7 +157,7 @@ def test_only_an_active_key_signs_a_checkpoint_and_a_revoked_one_does_not_count(
 def test_a_key_put_in_the_place_of_the_signers_is_noticed(db: Database, path: Pipeline) -> None:
     kept = checkpoint(path)
     mine = Ed25519Signer("mine", b"m" * 32).public_key
-    path.call(lambda owner: add_key(owner, "mine", mine))
+    path.call(lambda pipeline: add_key(pipeline, "mine", mine))
     with intruder(db) as connection:
         connection.execute(
             "UPDATE signing_keys SET public_key = (SELECT public_key FROM signing_keys WHERE key_id = 'mine')"

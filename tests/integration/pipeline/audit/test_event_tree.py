@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from bpc_worker import registry
-from bpc_worker.cli.root import main
+from bpc_worker.cli import main
 from bpc_worker.config import load as config
 from bpc_worker.core.audit.event_proof import Consistency, Inclusion, parse_proof, proof_bytes, verify_proof
 from bpc_worker.core.base.signing import KeyRegistry
@@ -21,7 +21,7 @@ from bpc_worker.pipeline.audit.checkpoints import Kept, read_checkpoint, write_c
 from bpc_worker.pipeline.audit.leaves import number_events
 from bpc_worker.pipeline.audit.proofs import prove_consistency, prove_inclusion
 from bpc_worker.pipeline.audit.verify import verify
-from bpc_worker.pipeline.session import Owner, open_owner
+from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from tests.support import rfc9162
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline, pipeline
@@ -42,21 +42,21 @@ def tell(number: int, chain: UUID) -> Happened:
     )
 
 
-async def append(owner: Owner, chain: UUID, count: int = 3) -> None:
+async def append(pipeline: PipelineSession, chain: UUID, count: int = 3) -> None:
     for number in range(count):
-        async with owner.transaction() as tx:
-            await owner.record(tx, tell(number, chain))
+        async with pipeline.transaction() as tx:
+            await pipeline.record(tx, tell(number, chain))
 
 
 def appended(path: Pipeline, count: int = 3, chain: UUID | None = None) -> UUID:
     found = chain or uuid4()
-    path.call(lambda owner: append(owner, found, count))
+    path.call(lambda pipeline: append(pipeline, found, count))
     return found
 
 
 def taken(path: Pipeline) -> Kept:
     file = io.BytesIO()
-    path.call(lambda owner: write_checkpoint(owner, file))
+    path.call(lambda pipeline: write_checkpoint(pipeline, file))
     return read_checkpoint(file)
 
 
@@ -79,7 +79,7 @@ def test_every_event_is_proved_and_the_steps_of_the_rfc_agree(db: Database, path
     assert tree.size == 9
 
     for event_id in event_ids(db):
-        made = path.call(lambda owner, wanted=event_id: prove_inclusion(owner, wanted, kept))  # type: ignore[misc]
+        made = path.call(lambda pipeline, wanted=event_id: prove_inclusion(pipeline, wanted, kept))  # type: ignore[misc]
         proof = parse_proof(proof_bytes(made))
         verify_proof(proof, registry_)
         assert isinstance(proof, Inclusion)
@@ -88,9 +88,9 @@ def test_every_event_is_proved_and_the_steps_of_the_rfc_agree(db: Database, path
         assert rfc9162.inclusion_holds(leaf, proof.leaf_index, tree.size, proof.path, tree.root)
 
 
-async def _registry(owner: Owner) -> KeyRegistry:
-    async with owner.reading() as tx:
-        return await keys.registry(owner, tx)
+async def _registry(pipeline: PipelineSession) -> KeyRegistry:
+    async with pipeline.reading() as tx:
+        return await keys.registry(pipeline, tx)
 
 
 def test_a_later_checkpoint_is_proved_to_begin_with_every_earlier_one(db: Database, path: Pipeline) -> None:
@@ -103,14 +103,14 @@ def test_a_later_checkpoint_is_proved_to_begin_with_every_earlier_one(db: Databa
 
     for at, new in enumerate(kept):
         for old in kept[: at + 1]:
-            made = path.call(lambda owner, old=old, new=new: prove_consistency(owner, old, new))  # type: ignore[misc]
+            made = path.call(lambda pipeline, old=old, new=new: prove_consistency(pipeline, old, new))  # type: ignore[misc]
             proof = parse_proof(proof_bytes(made))
             verify_proof(proof, registry_)
             assert isinstance(proof, Consistency)
             one, two = proof.old.statement.tree, proof.new.statement.tree
             assert rfc9162.consistency_holds(one.size, two.size, one.root, two.root, proof.path)
     with pytest.raises(Permanent, match="name the older one first"):
-        path.call(lambda owner: prove_consistency(owner, kept[2], kept[1]))
+        path.call(lambda pipeline: prove_consistency(pipeline, kept[2], kept[1]))
     assert [index for index, _ in leaves(db)] == [*range(len(event_ids(db)))]
 
 
@@ -122,12 +122,12 @@ def test_leaves_are_numbered_once_while_others_append(db: Database) -> None:
         settings, handlers, url = config.load(env={}), registry.load(), db.url_as("bpc_app")
 
         async def act(number: int) -> None:
-            async with open_owner(settings, handlers, url, "acme") as owner:
+            async with open_pipeline(settings, handlers, url, "acme") as pipeline:
                 if number < 6:
-                    await append(owner, UUID(int=number % 3 + 1), 12)
+                    await append(pipeline, UUID(int=number % 3 + 1), 12)
                     return
                 for _ in range(6):
-                    await number_events(owner)
+                    await number_events(pipeline)
 
         await asyncio.gather(*map(act, range(10)))
 
@@ -146,7 +146,7 @@ def test_leaves_are_numbered_once_while_others_append(db: Database) -> None:
     for row in order:
         assert isinstance(row["versions"], list)
         assert row["versions"] == sorted(row["versions"])
-    assert path.call(lambda owner: verify(owner, kept)).valid
+    assert path.call(lambda pipeline: verify(pipeline, kept)).valid
 
 
 def test_what_cannot_be_proved_is_said(db: Database, path: Pipeline) -> None:
@@ -164,17 +164,17 @@ def test_what_cannot_be_proved_is_said(db: Database, path: Pipeline) -> None:
         (theirs["event_id"], Code.NOT_FOUND, "no such event of the tenant"),
     ):
         with pytest.raises(Permanent, match=words) as refused:
-            path.call(lambda owner, wanted=event_id: prove_inclusion(owner, wanted, kept))  # type: ignore[misc]
+            path.call(lambda pipeline, wanted=event_id: prove_inclusion(pipeline, wanted, kept))  # type: ignore[misc]
         assert refused.value.code == code
     with pytest.raises(Permanent, match="a BPC-CHECKPOINT-1 has no tree"):
-        path.call(lambda owner: prove_inclusion(owner, late, first))
+        path.call(lambda pipeline: prove_inclusion(pipeline, late, first))
     with pytest.raises(Permanent, match="the checkpoint is of tenant"):
-        other.call(lambda owner: prove_inclusion(owner, late, kept))
+        other.call(lambda pipeline: prove_inclusion(pipeline, late, kept))
     with db.connect() as connection:
         connection.execute("SET session_replication_role = replica")
         connection.execute("UPDATE event_leaves SET event_hash = sha256(event_hash) WHERE leaf_index = 0")
     with pytest.raises(Permanent, match="is not that of the checkpoint: events or their order were changed"):
-        path.call(lambda owner: prove_consistency(owner, kept, kept))
+        path.call(lambda pipeline: prove_consistency(pipeline, kept, kept))
 
 
 def run(db: Database, *arguments: str, code: int = 0) -> str:

@@ -11,7 +11,7 @@ from bpc_worker.domain.events import Happened
 from bpc_worker.pipeline.audit import streams
 from bpc_worker.pipeline.audit.findings import Finding, Missing
 from bpc_worker.pipeline.audit.verify import verify
-from bpc_worker.pipeline.session import Owner
+from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline, pipeline
 from tests.support.trail import A_RULE, append, checkpoint, delete, intruder, named, verified
@@ -162,14 +162,14 @@ def test_an_emptied_table_is_named_chain_by_chain(db: Database, path: Pipeline) 
 def test_the_order_of_the_walk_is_that_of_the_database(path: Pipeline) -> None:
     """Types whose order depends on the collation: an underscore before a letter, or none at all."""
 
-    async def work(owner: Owner) -> None:
-        async with owner.transaction() as tx:
+    async def work(pipeline: PipelineSession) -> None:
+        async with pipeline.transaction() as tx:
             for kind in ("rules", "rule_set", "rulez", "rule_", "signing_keys"):
                 for _ in range(3):
                     happened = Happened(
                         event_type="KEY_ADDED", aggregate_type=kind, aggregate_id=uuid4(), payload={}
                     )
-                    await owner.record(tx, happened)
+                    await pipeline.record(tx, happened)
 
     path.call(work)
     report = verified(path, checkpoint(path))
@@ -182,9 +182,9 @@ def test_memory_does_not_grow_with_the_trail(path: Pipeline, monkeypatch: pytest
     long = uuid4()
     monkeypatch.setattr(streams, "PAGE", 50)
 
-    async def peak(owner: Owner) -> int:
+    async def peak(pipeline: PipelineSession) -> int:
         tracemalloc.start()
-        await verify(owner)
+        await verify(pipeline)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most

@@ -7,7 +7,7 @@ import pytest
 
 from bpc_worker.jobs.model import Done, Fate, Status
 from bpc_worker.jobs.store import Heartbeat
-from bpc_worker.postgres.queue.claims import _Doubt
+from bpc_worker.postgres.queue.claims import _UnconfirmedClaim
 from bpc_worker.postgres.sql_files import query
 from bpc_worker.testing import NOON, FakeClock
 from tests.contract.conftest import LEASE_SECONDS, SETTINGS
@@ -66,7 +66,7 @@ async def test_a_claim_whose_answer_was_lost_is_undone(bench: Bench, side: Postg
     )
     side.db.run(f"UPDATE jobs SET lease_token = {token} WHERE job_id = %s", [str(nonce), job_id])
     side.db.run("TRUNCATE job_history")
-    side.store.claims._unconfirmed[nonce] = _Doubt()
+    side.store.claims._unconfirmed[nonce] = _UnconfirmedClaim()
     await bench.store.release_unconfirmed_claims()
     [again] = await bench.claim()
 

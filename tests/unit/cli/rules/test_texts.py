@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from bpc_worker.cli.rules.texts import rules
+from bpc_worker.cli.rules import rules
 
 TEXT = """field mass: Qty(kg) = qty(1, kg);
 example e: {} => {EXPECTED};

@@ -1,45 +1,27 @@
-"""What the commands share: settings, a database, and words for what goes wrong."""
+"""What a command begins with: settings, a database, handlers; and words for what goes wrong there."""
 
 import os
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
+
+from bpc_worker.cli._common.output import (
+    EXIT_FAILED,
+    EXIT_NOT_FOUND,
+    EXIT_UNREACHABLE,
+    EXIT_USAGE,
+    fail,
+    printable,
+    refused,
+)
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config.settings import Settings
     from bpc_worker.registry import Registry
 
 T = TypeVar("T")
-
-EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_UNREACHABLE = 1, 2, 3, 69
-
-
-class Command(click.Command):
-    r"""Keeps the lines of an example: click wants the character, and a raw docstring has `\b` in two."""
-
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.help = (self.help or "").replace("\\b", "\b")
-        super().format_help_text(ctx, formatter)
-
-
-class Group(click.Group):
-    command_class = Command
-    group_class: type[click.Group] | type[type] | None = type  # groups inside it are like it
-
-
-def fail(code: int, *lines: str) -> NoReturn:
-    for line in lines:
-        click.echo(f"bpc-worker: {line}", err=True)
-    raise SystemExit(code)
-
-
-def printable(text: str) -> str:
-    """For a terminal: text that others wrote cannot move the cursor or hide a line."""
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text
-    )
 
 
 def load_settings(config_path: str | None, **flags: object) -> "Settings":
@@ -81,10 +63,10 @@ def settings_from(config_path: str | None, **flags: object) -> "Settings":
 def keep_secrets() -> None:
     """In a process that lives long and runs other people's handlers; the settings have been read."""
     from bpc_worker.config.settings import KEYS
-    from bpc_worker.processes import hardening as secrecy
+    from bpc_worker.processes import hardening
 
-    secrecy.leave_no_core()
-    secrecy.forget(name for key in KEYS if key.secret for name in key.variables)
+    hardening.leave_no_core()
+    hardening.forget(name for key in KEYS if key.secret for name in key.variables)
 
 
 @contextmanager
@@ -95,10 +77,8 @@ def database_url(settings: "Settings") -> Iterator[str]:
         return
     from bpc_worker.postgres.embedded import database as embedded_postgres
 
-    try:
+    with refused(embedded_postgres.EmbeddedPostgresError, code=EXIT_FAILED):
         embedded = embedded_postgres.start(settings.data_dir)
-    except embedded_postgres.EmbeddedPostgresError as error:
-        fail(EXIT_FAILED, str(error))
     try:
         click.echo(embedded.notice, err=True)
         migrate_now(embedded.url, tell=False)

@@ -1,54 +1,47 @@
-"""The commands about jobs: list, show, explain, wait; retry, cancel, replay."""
+"""The commands that look at jobs: list, show, explain, wait."""
 
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 import click
 
-from bpc_worker.cli._common.operator import (
-    STATUSES,
+from bpc_worker.cli._common.options import (
     age_options,
-    as_operator,
-    collected,
-    job_ids_from,
-    json_line,
-    one_tenant_option,
-    show_jobs,
-    spec_hash_from,
-)
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_NOT_FOUND, Group, printable
-from bpc_worker.cli._common.session import (
     config_option,
+    job_id_from,
+    job_ids_from,
     json_option,
     limit_option,
+    one_tenant_option,
+    timeout_option,
+)
+from bpc_worker.cli._common.output import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    fail,
+    fields_of,
+    json_line,
     plain,
+    printable,
     show_fields,
-    show_lines,
+    show_list,
     tell,
 )
-from bpc_worker.cli.jobs.prune import prune
+from bpc_worker.cli._common.sessions import as_operator, collected
+from bpc_worker.cli.jobs import jobs
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Sequence
 
-    from bpc_worker.operator.jobs import Event, Reason, Story
-    from bpc_worker.operator.session import Operator
+    from bpc_worker.operator.jobs import JobLine, Reason, Story
     from bpc_worker.postgres.queue.job_states import JobState
 
+_STATUSES = ("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "DEAD_LETTER")
 _SHOWN = 2000  # characters of a payload or a result; --json has all of it
-
-
-@click.group(cls=Group)
-def jobs() -> None:
-    """Jobs of all tenants: what they are, why one does not run, retry, cancel, replay."""
-
-
-jobs.add_command(prune)
 
 
 @jobs.command("list")
 @click.option(
-    "--status", "statuses", multiple=True, type=click.Choice(STATUSES, case_sensitive=False),
+    "--status", "statuses", multiple=True, type=click.Choice(_STATUSES, case_sensitive=False),
     help="Only this one; may be given several times.",
 )  # fmt: skip
 @click.option("--type", "job_type", help="Only this type.")
@@ -69,8 +62,8 @@ def jobs_list(  # noqa: PLR0913 - one argument per option
     code: str | None,
     spec_hash: str | None,
     after: str | None,
-    older: float | None,
-    newer: float | None,
+    older_seconds: float | None,
+    newer_seconds: float | None,
     tenant: str | None,
     limit: int,
     as_json: bool,
@@ -85,15 +78,38 @@ def jobs_list(  # noqa: PLR0913 - one argument per option
 
     wanted = JobFilter(
         statuses=statuses or None, type=job_type, queue=queue, tenant=tenant, code=code,
-        spec_hash=spec_hash_from(spec_hash), older_seconds=older, newer_seconds=newer,
+        spec_hash=spec_hash_from(spec_hash), older_seconds=older_seconds, newer_seconds=newer_seconds,
     )  # fmt: skip
-    behind = None if after is None else job_ids_from([after])[0]
+    behind = None if after is None else job_id_from(after)
     found = as_operator(config_path, lambda op: collected(list_jobs(op, wanted, limit=limit, after=behind)))
-    show_jobs(found, as_json=as_json)
-    if not found:
-        tell("no such jobs")
-    elif len(found) == limit:
+    show_jobs(found, as_json=as_json, nothing="no such jobs")
+    if len(found) == limit:
         tell(f"there may be more: go on with --after {found[-1].job_id}, or say --limit")
+
+
+def spec_hash_from(text: str | None) -> bytes | None:
+    if text is None:
+        return None
+    try:
+        found = bytes.fromhex(text)
+    except ValueError:
+        found = b""
+    if len(found) != 32:  # noqa: PLR2004 - SHA-256
+        hint = "`bpc-worker jobs show ID` prints the one of a job"
+        fail(EXIT_USAGE, f"--spec-hash {printable(text)}: that is not 64 hexadecimal digits", hint)
+    return found
+
+
+def show_jobs(found: "Sequence[JobLine]", *, as_json: bool, nothing: str) -> None:
+    titles = ("job", "status", "type", "queue", "tenant", "tried", "changed", "last failure")
+    show_list(found, _line, as_json=as_json, encode=json_line, titles=titles, nothing=nothing)
+
+
+def _line(each: "JobLine") -> list[object]:
+    trouble = None if each.fail_code is None else f"{each.fail_code}: {each.message or ''}"[:80]
+    tried = f"{each.attempts}/{each.max_attempts}"
+    when = each.finished_at or each.started_at or each.scheduled_at
+    return [each.job_id, each.status, each.type, each.queue, each.tenant, tried, when, trouble]
 
 
 @jobs.command("show")
@@ -112,7 +128,7 @@ def jobs_show(job_id: str, *, as_json: bool, config_path: str | None) -> None:
 def show_job(job_id: str, *, as_json: bool, config_path: str | None) -> None:
     from bpc_worker.operator.jobs import story
 
-    [wanted] = job_ids_from([job_id])
+    wanted = job_id_from(job_id)
     found = as_operator(config_path, lambda op: story(op, wanted))
     if as_json:
         click.echo(json_line(found.job, events=found.events, children=found.children, reasons=found.reasons))
@@ -121,20 +137,16 @@ def show_job(job_id: str, *, as_json: bool, config_path: str | None) -> None:
 
 
 def _tell_story(found: "Story") -> None:
-    row = [(name, getattr(found.job, name)) for name in found.job.__struct_fields__]
+    row = fields_of(found.job, *found.job.__struct_fields__)
     show_fields((name, _cut(value)) for name, value in row if value is not None)
     click.echo()
     _show_reasons(found.reasons)
     if found.children:
         click.echo("\nchildren")
-        show_lines(found.children, lambda each: ["", each.job_id, each.type, each.status], as_json=False)
+        show_list(found.children, lambda each: ["", each.job_id, each.type, each.status])
     if found.events:
         click.echo("\nevents")
-
-        def line(each: "Event") -> list[object]:
-            return ["", each.at, each.type, _cut(each.data)]
-
-        show_lines(found.events, line, as_json=False)
+        show_list(found.events, lambda each: ["", each.at, each.type, _cut(each.data)])
 
 
 def _cut(value: object) -> object:
@@ -155,7 +167,7 @@ def jobs_explain(job_id: str, *, as_json: bool, config_path: str | None) -> None
     """
     from bpc_worker.operator.jobs import explain
 
-    [wanted] = job_ids_from([job_id])
+    wanted = job_id_from(job_id)
     reasons = as_operator(config_path, lambda op: explain(op, wanted))
     if as_json:
         for each in reasons:
@@ -180,10 +192,7 @@ def _to_the_second(moment: object) -> str:
 
 @jobs.command("wait")
 @click.argument("job_ids", metavar="ID...", nargs=-1, required=True)
-@click.option(
-    "--timeout", type=click.FloatRange(0, 86_400), default=300.0, show_default=True,
-    help="Seconds to wait at most.",
-)  # fmt: skip
+@timeout_option
 @json_option("One JSON object per job that has ended.")
 @config_option
 def jobs_wait(job_ids: tuple[str, ...], *, timeout: float, as_json: bool, config_path: str | None) -> None:
@@ -208,90 +217,3 @@ def jobs_wait(job_ids: tuple[str, ...], *, timeout: float, as_json: bool, config
         tell(*how_it_stands(state))
     if bad or left:
         raise SystemExit(EXIT_FAILED)
-
-
-@jobs.command("retry")
-@click.argument("job_ids", metavar="ID...", nargs=-1, required=True)
-@config_option
-def jobs_retry(job_ids: tuple[str, ...], config_path: str | None) -> None:
-    r"""Run dead letters or failed jobs again at once, attempts from zero.
-
-    \b
-    Example: bpc-worker jobs retry 0192f0c1-7a5e-7c3b-9c1d-2f4b6a8c0e13
-    """
-    from bpc_worker.operator import acts
-
-    async def retry(op: "Operator", job_id: UUID) -> str:
-        await acts.retry(op, job_id)
-        return f"{job_id}  QUEUED"
-
-    each_of(job_ids, retry, config_path)
-
-
-@jobs.command("cancel")
-@click.argument("job_ids", metavar="ID...", nargs=-1, required=True)
-@config_option
-def jobs_cancel(job_ids: tuple[str, ...], config_path: str | None) -> None:
-    r"""Cancel jobs: a queued one now, a running one within one renewal of its lease.
-
-    \b
-    Example: bpc-worker jobs cancel 0192f0c1-7a5e-7c3b-9c1d-2f4b6a8c0e13
-    """
-    from bpc_worker.jobs.errors import Code, Permanent
-    from bpc_worker.operator import acts
-
-    async def cancel(op: "Operator", job_id: UUID) -> str:
-        status = await acts.cancel(op, job_id)
-        if status in {"CANCELLED", "RUNNING"}:
-            return f"{job_id}  {'CANCELLED' if status == 'CANCELLED' else 'RUNNING, asked to stop'}"
-        hint = "; give it up with `bpc-worker dead discard`" if status in {"FAILED", "DEAD_LETTER"} else ""
-        raise Permanent(Code.FORBIDDEN, f"job {job_id} has ended already: it is {status}{hint}")
-
-    each_of(job_ids, cancel, config_path)
-
-
-@jobs.command("replay")
-@click.argument("job_id", metavar="ID")
-@config_option
-def jobs_replay(job_id: str, config_path: str | None) -> None:
-    r"""Do the work of a job that has ended once more, as a new job, and print its id.
-
-    Same type, payload, tenant, queue and priority; no idempotency key; the old job is its parent.
-
-    \b
-    Example: bpc-worker jobs replay 0192f0c1-7a5e-7c3b-9c1d-2f4b6a8c0e13
-    """
-    from bpc_worker.operator import acts
-
-    async def replay(op: "Operator", wanted: UUID) -> str:
-        return str(await acts.replay(op, wanted))
-
-    each_of([job_id], replay, config_path)
-
-
-def each_of(
-    given: "tuple[str, ...] | list[str]",
-    act: "Callable[[Operator, UUID], Awaitable[str]]",
-    config_path: str | None,
-) -> None:
-    """Do it to each; one that is refused does not stop the others."""
-    from bpc_worker.jobs.errors import Code, Permanent
-
-    wanted = job_ids_from(given)
-
-    async def act_on_all(op: "Operator") -> list[Permanent]:
-        refused = []
-        for job_id in wanted:
-            try:
-                click.echo(await act(op, job_id))
-            except Permanent as error:
-                refused.append(error)
-        if len(refused) < len(wanted):
-            await op.wake_workers()
-        return refused
-
-    refused = as_operator(config_path, act_on_all, acts=True)
-    tell(*(error.message for error in refused))
-    if refused:
-        missing = all(error.code == Code.NOT_FOUND for error in refused)
-        raise SystemExit(EXIT_NOT_FOUND if missing else EXIT_FAILED)

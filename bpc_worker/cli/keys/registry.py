@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.parts import EXIT_FAILED, EXIT_USAGE, fail, settings_from
-from bpc_worker.cli._common.session import (
-    as_owner,
-    config_option,
+from bpc_worker.cli._common.options import config_option, json_option, tenant_option
+from bpc_worker.cli._common.output import (
+    EXIT_FAILED,
+    EXIT_USAGE,
     counted,
-    json_option,
-    show_json,
-    show_lines,
+    fail,
+    json_text,
+    refused,
+    show_list,
     tell,
-    tenant_option,
 )
-from bpc_worker.cli.passport.check import keys
+from bpc_worker.cli._common.sessions import in_pipeline
+from bpc_worker.cli._common.startup import settings_from
+from bpc_worker.cli.keys import keys
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config.settings import Settings
     from bpc_worker.pipeline.keys import Key
-
-__all__ = ["keys"]
 
 _STDOUT = "-"
 
@@ -55,7 +55,7 @@ def keys_add(*, key_id: str | None, public_key: str | None, tenant: str, config_
     else:
         key = _public_key(public_key)
     name = key_id
-    added = as_owner(config_path, tenant, lambda owner: add_key(owner, name, key))
+    added = in_pipeline(config_path, tenant, add_key, name, key)
     click.echo(name)
     tell(f"key {name!r} {'is ACTIVE now' if added else 'was there already'}")
 
@@ -80,10 +80,8 @@ def _configured_key(settings: "Settings") -> tuple[str, bytes]:
 def _public_key(text: str) -> bytes:
     from bpc_worker.files.keys import KeyFileError, public_key
 
-    try:
+    with refused(KeyFileError, "`bpc-worker keys generate` prints one that is"):
         return public_key(text, "--public-key")
-    except KeyFileError as error:
-        fail(EXIT_USAGE, str(error), "`bpc-worker keys generate` prints one that is")
 
 
 @keys.command("list")
@@ -99,18 +97,13 @@ def keys_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
     from bpc_worker.files.keys import base64
     from bpc_worker.pipeline.keys import list_keys
 
-    found = as_owner(config_path, tenant, list_keys)
-
-    def line(each: "Key") -> list[object]:
-        return [each.key_id, each.status, base64(each.public_key)]
-
-    if as_json:
-        for each in found:
-            show_json(_entry(each))
-    else:
-        show_lines(found, line, as_json=False)
-    if not found:
-        tell("no keys yet; register the configured one with `bpc-worker keys add`")
+    show_list(
+        in_pipeline(config_path, tenant, list_keys),
+        lambda each: [each.key_id, each.status, base64(each.public_key)],
+        as_json=as_json,
+        encode=lambda each: json_text(_entry(each)),
+        nothing="no keys yet; register the configured one with `bpc-worker keys add`",
+    )
 
 
 def _entry(key: "Key") -> dict[str, str]:
@@ -133,15 +126,13 @@ def keys_export(*, out: str, tenant: str, config_path: str | None) -> None:
     from bpc_worker.files.keys import KeyFileError, write_registry
     from bpc_worker.pipeline.keys import list_keys
 
-    found = as_owner(config_path, tenant, list_keys)
+    found = in_pipeline(config_path, tenant, list_keys)
     text = json.dumps({"keys": [_entry(each) for each in found]}, ensure_ascii=False, indent=2)
     if out == _STDOUT:
         click.echo(text)
         return
-    try:
+    with refused(KeyFileError, "name a file that can be written", what="--out ", code=EXIT_FAILED):
         write_registry(Path(out), text + "\n")
-    except KeyFileError as error:
-        fail(EXIT_FAILED, f"--out {error}", "name a file that can be written")
     tell(
         f"{counted(len(found), 'key')} in {out}; `bpc-worker passport verify BUNDLE --keys {out}` reads them"
     )
@@ -190,6 +181,6 @@ def _change(config_path: str | None, tenant: str, key_id: str, status: str) -> N
     from bpc_worker.core.base.signing import KeyStatus
     from bpc_worker.pipeline.keys import change_key
 
-    changed = as_owner(config_path, tenant, lambda owner: change_key(owner, key_id, KeyStatus(status)))
+    changed = in_pipeline(config_path, tenant, change_key, key_id, KeyStatus(status))
     tell(f"key {key_id!r} {'is' if changed else 'was already'} {status}")
     tell("give those who verify the new registry: `bpc-worker keys export --out keys.json`")

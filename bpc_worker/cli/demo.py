@@ -1,0 +1,47 @@
+"""The command that shows everything once, on a database of its own."""
+
+from pathlib import Path
+
+import click
+
+from bpc_worker.cli import main
+from bpc_worker.cli._common.options import config_option
+from bpc_worker.cli._common.output import EXIT_FAILED, refused
+from bpc_worker.cli._common.startup import installed_handlers, migrate_now, settings_from
+
+
+@main.command()
+@click.option("--chaos", is_flag=True, help="Kill a worker in the middle; another takes over.")
+@click.option("--clean", is_flag=True, help="Remove the demo's database and the files that it wrote.")
+@click.option(
+    "--out", default="out", show_default=True, type=click.Path(file_okay=False, path_type=Path),
+    help="Where bundle, keys and picture go.",
+)  # fmt: skip
+@config_option
+def demo(*, chaos: bool, clean: bool, out: Path, config_path: str | None) -> None:
+    r"""Watch a worker turn a battery's documents into a signed passport, then check it.
+
+    It has a database of its own on the embedded PostgreSQL; yours is not touched.
+
+    \b
+    Example: bpc-worker demo --chaos
+    """
+    from bpc_worker.demo import run as show
+    from bpc_worker.postgres.embedded import database as embedded_postgres
+
+    settings = settings_from(config_path)
+    with refused(embedded_postgres.EmbeddedPostgresError, code=EXIT_FAILED):
+        embedded = embedded_postgres.start(settings.data_dir, "postgres" if clean else show.DATABASE)
+    try:
+        if clean:
+            embedded.drop_database(show.DATABASE)
+            removed = show.remove_files(out)
+            click.echo(f"the demo's database and {removed} files in {out}/ were removed", err=True)
+            raise SystemExit(0)
+        click.echo(embedded.notice, err=True)
+        if show.begin_anew(embedded):
+            click.echo("the demo's database was of an earlier baseline: it is made anew", err=True)
+        migrate_now(embedded.url, tell=False)
+        raise SystemExit(show.play(settings, installed_handlers(), embedded.url, out, chaos=chaos))
+    finally:
+        embedded.release()
