@@ -1,5 +1,6 @@
 """The pages for people: links that lead somewhere, files that exist, lines that fit, rooms as they are."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -100,3 +101,10 @@ def test_where_everything_is_caught_is_written_down() -> None:
     code = [*markdown.ROOT.glob("bpc_worker/**/*.py"), *markdown.ROOT.glob("handlers/*.py")]
 
     assert set(_NAMED.findall(table)) == {_name(path) for path in code if "noqa: BLE001" in _text(path)}
+
+
+def test_what_has_moved_is_where_the_list_says() -> None:
+    with (markdown.ROOT / "docs" / "moved.csv").open(encoding="utf-8") as file:
+        new = [markdown.ROOT / row["new"].replace(".", "/") for row in csv.DictReader(file)]
+
+    assert [_name(path) for path in new if not (path.with_suffix(".py").exists() or path.is_dir())] == []
