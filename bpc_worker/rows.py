@@ -8,7 +8,7 @@ import msgspec
 
 from bpc_worker.jobs.errors import Code, Permanent
 
-Record = TypeVar("Record", bound=msgspec.Struct)
+Record = TypeVar("Record")  # a Struct or a dataclass
 
 
 def all_of(rows: Sequence[Mapping[str, object]], record: type[Record]) -> list[Record]:
@@ -25,6 +25,12 @@ def one(rows: Sequence[Mapping[str, object]], record: type[Record], what: str) -
     if found is None:
         raise Permanent(Code.NOT_FOUND, f"there is no such {what}")
     return found
+
+
+def value(rows: Sequence[Mapping[str, object]], kind: type[Record]) -> Record:
+    """The only column of the only row."""
+    [[found]] = [row.values() for row in rows]
+    return msgspec.convert(found, kind)
 
 
 def as_uuid(value: object) -> UUID:

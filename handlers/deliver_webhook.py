@@ -7,12 +7,12 @@ from datetime import datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
-import msgspec
-
 from bpc_worker.core import webhook_signature
 from bpc_worker.core.base.forms import timestamp
 from bpc_worker.core.base.retry_after import retry_after
-from bpc_worker.domain.events import Happened, record
+from bpc_worker.domain import records
+from bpc_worker.domain.events import Happened, tell
+from bpc_worker.domain.states import DeliveryStatus, EndpointStatus
 from bpc_worker.handler_api import (
     Answer,
     Code,
@@ -37,14 +37,12 @@ class DeliverWebhook(Payload, frozen=True):
     webhook_delivery_id: UUID
 
 
-class Delivery(msgspec.Struct, frozen=True):
-    webhook_delivery_id: UUID
-    event_type: str
+class Delivery(records.Delivery, frozen=True):
+    """With where it goes, and what it is signed with."""
+
     body: bytes
-    status: str
-    webhook_endpoint_id: UUID
     url: str
-    endpoint_status: str
+    endpoint_status: EndpointStatus
     disabled_reason: str | None
     failing_since: datetime | None
     secret: bytes
@@ -63,7 +61,7 @@ class Attempt:
 async def handle(payload: DeliverWebhook, ctx: Context) -> None:
     wanted = {"tenant_id": ctx.job.tenant_id, "webhook_delivery_id": payload.webhook_delivery_id}
     delivery = one(await ctx.read("webhooks/read_delivery", wanted), Delivery, "delivery")
-    if delivery.status == "DELIVERED":
+    if delivery.status == DeliveryStatus.DELIVERED:
         return
     _check(delivery)
     try:
@@ -71,7 +69,7 @@ async def handle(payload: DeliverWebhook, ctx: Context) -> None:
     except Snooze as snooze:
         seconds = snooze.seconds
         await ctx.snooze(lambda tx: _postpone(tx, ctx, delivery, seconds), snooze)
-    how = "DELIVERED" if made.error is None else made.error.code
+    how = DeliveryStatus.DELIVERED if made.error is None else made.error.code
     ctx.count(Tally.WEBHOOK_DELIVERIES, how)
     match made.error:
         case None:
@@ -91,10 +89,10 @@ async def handle(payload: DeliverWebhook, ctx: Context) -> None:
 
 
 def _check(delivery: Delivery) -> None:
-    if delivery.status != "PENDING":
+    if delivery.status != DeliveryStatus.PENDING:
         message = f"the delivery is {delivery.status}; `bpc-worker webhook replay` makes another"
         raise Permanent(Code.VALIDATION_ERROR, message)
-    if delivery.endpoint_status != "ACTIVE":
+    if delivery.endpoint_status != EndpointStatus.ACTIVE:
         raise Permanent(Code.WEBHOOK_GONE, f"the endpoint is switched off: {delivery.disabled_reason}")
 
 
@@ -182,7 +180,7 @@ async def _switch_off(tx: Tx, ctx: Context, delivery: Delivery, made: Attempt, r
         aggregate_id=delivery.webhook_endpoint_id,
         payload={"reason": reason, "webhook_delivery_id": str(delivery.webhook_delivery_id)},
     )
-    await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
+    await tell(tx, ctx.job, happened)
 
 
 def _endpoint(ctx: Context, delivery: Delivery) -> dict[str, object]:

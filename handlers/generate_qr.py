@@ -7,7 +7,9 @@ import msgspec
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.passport.qr_text import QrCapacityError, qr_text
 from bpc_worker.domain import builds
-from bpc_worker.domain.events import Happened, record
+from bpc_worker.domain.events import Happened, tell
+from bpc_worker.domain.records import PassportVersion
+from bpc_worker.domain.states import BuildStatus, PassportStatus
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import one
 
@@ -15,16 +17,6 @@ from bpc_worker.rows import one
 class GenerateQr(Payload, frozen=True):
     passport_version_id: UUID
     build_id: UUID | None = None
-
-
-class Version(msgspec.Struct, frozen=True):
-    passport_version_id: UUID
-    passport_id: UUID
-    status: str
-    payload_hash: bytes
-    proof_root_hash: bytes
-    receipt_hash: bytes
-    qr_payload: str | None
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -49,8 +41,8 @@ DRAW = ChildTask(name="handlers.generate_qr:DRAW", request=Request, response=Res
 
 async def handle(payload: GenerateQr, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "passport_version_id": payload.passport_version_id}
-    version = one(await ctx.read("passports/read_version", params), Version, "passport version")
-    if version.status == "COMPILING":
+    version = one(await ctx.read("passports/read_version", params), PassportVersion, "passport version")
+    if version.status == PassportStatus.COMPILING:
         raise Permanent(Code.VALIDATION_ERROR, "the passport version is not signed yet")
     text = qr_text(
         passport_version_id=version.passport_version_id,
@@ -61,11 +53,13 @@ async def handle(payload: GenerateQr, ctx: Context) -> None:
     try:
         png = b"" if version.qr_payload is not None else (await ctx.child(DRAW, Request(text))).png
     except Permanent as error:
-        await builds.give_up(ctx, payload.build_id, error, lambda build: _comes_next(build, payload))
+        await builds.give_up(ctx, payload.build_id, error, BuildStatus.QR, payload.passport_version_id)
     await ctx.complete(lambda tx: _write(tx, payload, ctx, version, text, png))
 
 
-async def _write(tx: Tx, payload: GenerateQr, ctx: Context, version: Version, text: str, png: bytes) -> None:
+async def _write(
+    tx: Tx, payload: GenerateQr, ctx: Context, version: PassportVersion, text: str, png: bytes
+) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     code = {"qr_payload": text, "qr_png": png}
     params: dict[str, object] = {
@@ -82,13 +76,8 @@ async def _write(tx: Tx, payload: GenerateQr, ctx: Context, version: Version, te
                 "qr_payload_sha256": sha256(text.encode()).hex(),
             },
         )
-        await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
-    if build is not None and _comes_next(build, payload):
-        await builds.move(tx, build, "DONE")
-
-
-def _comes_next(build: builds.Build, payload: GenerateQr) -> bool:
-    return builds.waits_for(build, "QR", passport_version_id=payload.passport_version_id)
+        await tell(tx, ctx.job, happened)
+    await builds.finish(tx, build, BuildStatus.QR, payload.passport_version_id)
 
 
 SPEC = HandlerSpec(job_type="GENERATE_QR", payload=GenerateQr, handle=handle, child_tasks=(DRAW,))

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
-import msgspec
-
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.domain import builds
+from bpc_worker.domain.records import DocumentVersion
+from bpc_worker.domain.states import BuildStatus, DocumentStatus
 from bpc_worker.handler_api import (
     Code,
     Context,
@@ -47,10 +47,7 @@ class IngestDocument(Payload, frozen=True):
             raise ValueError("external_ref and mime_type are not empty")
 
 
-class Known(msgspec.Struct, frozen=True):
-    document_version_id: UUID
-    external_ref: str
-    status: str
+class Known(DocumentVersion, frozen=True):
     errors: list[object] | None
 
 
@@ -58,7 +55,7 @@ async def handle(payload: IngestDocument, ctx: Context) -> None:
     try:
         content = await asyncio.to_thread(_content, payload, ctx.policy)
     except Permanent as error:
-        await builds.give_up(ctx, payload.build_id, error, lambda build: builds.waits_for(build, "DOCUMENTS"))
+        await builds.give_up(ctx, payload.build_id, error, BuildStatus.DOCUMENTS)
     params: dict[str, object] = {
         "tenant_id": ctx.job.tenant_id,
         "sha256": sha256(content),
@@ -67,7 +64,7 @@ async def handle(payload: IngestDocument, ctx: Context) -> None:
         "number_format": payload.number_format,
     }
     known = maybe(await ctx.read("documents/known", params), Known)
-    if known is not None and known.status == "REJECTED":
+    if known is not None and known.status == DocumentStatus.REJECTED:
         await _refuse(payload, known, ctx)
     await ctx.complete(
         lambda tx: _write(tx, payload, ctx, content, params),
@@ -81,10 +78,10 @@ async def _write(
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     version = await _keep(tx, payload, content, params)
     if build is None:
-        if version.status != "VALIDATED":
+        if version.status != DocumentStatus.VALIDATED:
             await tx.enqueue(_parse(payload, ctx, version))
     elif await builds.take_document(tx, build, payload.external_ref, version.document_version_id):
-        if version.status == "VALIDATED":
+        if version.status == DocumentStatus.VALIDATED:
             await builds.documents_done(tx, build)
         else:
             await tx.enqueue(_parse(payload, ctx, version))

@@ -6,10 +6,12 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base import canonical_json
-from bpc_worker.documents.model import Accepted, Declared
+from bpc_worker.documents.model import Accepted, Declared, Problem
 from bpc_worker.documents.parse import parse_document
 from bpc_worker.domain import builds
-from bpc_worker.domain.events import Happened, record
+from bpc_worker.domain.events import Happened, tell
+from bpc_worker.domain.records import DocumentVersion
+from bpc_worker.domain.states import DocumentStatus
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import one
 
@@ -19,23 +21,13 @@ class ParseFacts(Payload, frozen=True):
     build_id: UUID | None = None
 
 
-class Document(msgspec.Struct, frozen=True):
-    document_version_id: UUID
-    document_id: UUID
-    kind: str
-    external_ref: str
-    sha256: bytes
-    mime_type: str
-    number_format: str | None
+class Document(DocumentVersion, frozen=True):
     content: bytes
-    status: str
     errors: list[object] | None
 
 
 class Request(msgspec.Struct, frozen=True):
-    kind: str
-    mime_type: str
-    number_format: str | None
+    declared: Declared
     content: bytes
 
 
@@ -47,21 +39,15 @@ class ParsedFact(msgspec.Struct, frozen=True):
     pointer: str
 
 
-class Mistake(msgspec.Struct, frozen=True):
-    where: str
-    message: str
-
-
 class Response(msgspec.Struct, frozen=True):
     facts: list[ParsedFact] = []
     code: str | None = None  # set when it was rejected
-    mistakes: list[Mistake] = []
+    mistakes: list[Problem] = []
 
 
 def parse(request: Request) -> Response:
     """In a child: the content is whatever somebody sent."""
-    declared = Declared(kind=request.kind, mime_type=request.mime_type, number_format=request.number_format)
-    match parse_document(request.content, declared):
+    match parse_document(request.content, request.declared):
         case Accepted(facts=found):
             facts = [
                 ParsedFact(
@@ -75,8 +61,7 @@ def parse(request: Request) -> Response:
             ]
             return Response(facts=facts)
         case rejected:
-            mistakes = [Mistake(problem.where, problem.message) for problem in rejected.problems]
-            return Response(code=rejected.code, mistakes=mistakes)
+            return Response(code=rejected.code, mistakes=[*rejected.problems])
 
 
 PARSE = ChildTask(name="handlers.parse_facts:PARSE", request=Request, response=Response, run=parse)
@@ -85,13 +70,15 @@ PARSE = ChildTask(name="handlers.parse_facts:PARSE", request=Request, response=R
 async def handle(payload: ParseFacts, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "document_version_id": payload.document_version_id}
     document = one(await ctx.read("documents/read", params), Document, "document version")
-    if document.status == "VALIDATED":
+    if document.status == DocumentStatus.VALIDATED:
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
-    elif document.status == "REJECTED":
+    elif document.status == DocumentStatus.REJECTED:
         await _reject(ctx, payload, document, Code.VALIDATION_ERROR, document.errors or [])
     else:
-        request = Request(document.kind, document.mime_type, document.number_format, document.content)
-        found = await ctx.child(PARSE, request)
+        declared = Declared(
+            kind=document.kind, mime_type=document.mime_type, number_format=document.number_format
+        )
+        found = await ctx.child(PARSE, Request(declared, document.content))
         if found.code is not None:
             await _reject(ctx, payload, document, found.code, msgspec.to_builtins(found.mistakes))
         await ctx.complete(
@@ -110,7 +97,7 @@ async def _accept(
     tx: Tx, payload: ParseFacts, ctx: Context, document: Document, facts: Sequence[ParsedFact]
 ) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-    if await _judged(tx, ctx, document, "VALIDATED", None):
+    if await _judged(tx, ctx, document, DocumentStatus.VALIDATED, None):
         columns: dict[str, object] = {
             "tenant_id": ctx.job.tenant_id,
             "fact_types": [fact.fact_type for fact in facts],
@@ -132,7 +119,7 @@ async def _reject(
 ) -> None:
     async def write(tx: Tx) -> None:
         build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-        if await _judged(tx, ctx, document, "REJECTED", mistakes):
+        if await _judged(tx, ctx, document, DocumentStatus.REJECTED, mistakes):
             await _tell(tx, ctx, document, "DOCUMENT_REJECTED", {"errors": len(mistakes)})
         if build is not None and await builds.has_document(tx, build, payload.document_version_id):
             await builds.stop_rejected(tx, build)
@@ -148,7 +135,7 @@ async def _reject(
 
 
 async def _judged(
-    tx: Tx, ctx: Context, document: Document, status: str, mistakes: Sequence[object] | None
+    tx: Tx, ctx: Context, document: Document, status: DocumentStatus, mistakes: Sequence[object] | None
 ) -> bool:
     """Whether it is us who judged it; a second job for the same version finds it done."""
     errors = None if mistakes is None else msgspec.json.encode(mistakes).decode()
@@ -167,7 +154,7 @@ async def _tell(tx: Tx, ctx: Context, document: Document, event: str, more: dict
         }
         | more,
     )
-    await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
+    await tell(tx, ctx.job, happened)
 
 
 SPEC = HandlerSpec(job_type="PARSE_FACTS", payload=ParseFacts, handle=handle, child_tasks=(PARSE,))

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.domain.events import Happened, record
+from bpc_worker.domain.events import Happened, tell
 from bpc_worker.handler_api import Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import all_of
 
@@ -41,7 +41,7 @@ async def _write(tx: Tx, payload: RecordDeadLetter, ctx: Context) -> None:
     wanted = {"tenant_id": ctx.job.tenant_id, "job_id": payload.job_id}
     deaths = all_of(await tx.query("jobs/deaths", wanted), Death)
     happened = [_happened(payload.job_id, death) for death in deaths if death.died_at and not death.recorded]
-    await record(tx, *happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
+    await tell(tx, ctx.job, *happened)
 
 
 def _happened(job_id: UUID, death: Death) -> Happened:

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base import forms
-from bpc_worker.domain.events import Happened, record
+from bpc_worker.domain.events import Happened, tell
 from bpc_worker.handler_api import Code, Context, HandlerSpec, NewJob, Payload, Permanent, Priority, Tx
 from bpc_worker.rows import one
 
@@ -96,7 +96,7 @@ async def _tell(tx: Tx, ctx: Context, removed: dict[str, int], cut_offs: dict[st
         aggregate_id=ctx.job.tenant_id,
         payload={"removed": removed, "cut_offs": cut_offs},
     )
-    await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
+    await tell(tx, ctx.job, happened)
 
 
 SPEC = HandlerSpec(

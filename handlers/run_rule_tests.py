@@ -7,8 +7,9 @@ import msgspec
 
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import RuleError, render
-from bpc_worker.core.rules.testing import PUBLISHABLE_CASES, run_tests
-from bpc_worker.domain.events import Happened, record
+from bpc_worker.core.rules.testing import PUBLISHABLE_CASES, TestResult, run_tests
+from bpc_worker.domain.events import Happened, tell
+from bpc_worker.domain.records import RulesText
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import one
 
@@ -20,29 +21,15 @@ class RunRuleTests(Payload, frozen=True):
     seed: Seed = 0
 
 
-class Rules(msgspec.Struct, frozen=True):
-    rule_package_version_id: UUID
-    dsl: str
-    dsl_sha256: bytes
-    tests_sha256: bytes
-    status: str
-
-
 class Request(msgspec.Struct, frozen=True):
     dsl: str
     seed: int
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    name: str
-    cases: int
-    failure: str | None
-
-
 class Response(msgspec.Struct, frozen=True):
     passed: bool
     cases: int
-    tests: list[Outcome]
+    tests: list[TestResult]
 
 
 def run(request: Request) -> Response:
@@ -51,8 +38,7 @@ def run(request: Request) -> Response:
         report = run_tests(load(request.dsl), seed=request.seed)
     except RuleError as error:
         raise Permanent(error.code, render(request.dsl, error)) from error
-    tests = [Outcome(each.name, each.cases, each.failure) for each in report.results]
-    return Response(report.passed, report.cases, tests)
+    return Response(report.passed, report.cases, [*report.results])
 
 
 RUN = ChildTask(name="handlers.run_rule_tests:RUN", request=Request, response=Response, run=run)
@@ -60,7 +46,7 @@ RUN = ChildTask(name="handlers.run_rule_tests:RUN", request=Request, response=Re
 
 async def handle(payload: RunRuleTests, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "rule_package_version_id": payload.rule_package_version_id}
-    rules = one(await ctx.read("rules/read", params), Rules, "version of a rule package")
+    rules = one(await ctx.read("rules/read", params), RulesText, "version of a rule package")
     report = await ctx.child(RUN, Request(rules.dsl, payload.seed))
 
     async def write(tx: Tx) -> None:
@@ -78,13 +64,13 @@ def _publishable(report: Response) -> bool:
     return report.passed and report.cases >= PUBLISHABLE_CASES
 
 
-def _why(report: Response, failed: list[Outcome]) -> str:
+def _why(report: Response, failed: list[TestResult]) -> str:
     if failed:
         return f"{len(failed)} of {len(report.tests)} tests fail, the first of them {failed[0].name}"
     return f"{report.cases} cases pass, {PUBLISHABLE_CASES} are needed: add tests or cases"
 
 
-async def _write(tx: Tx, payload: RunRuleTests, ctx: Context, rules: Rules, report: Response) -> None:
+async def _write(tx: Tx, payload: RunRuleTests, ctx: Context, rules: RulesText, report: Response) -> None:
     params: dict[str, object] = {
         "tenant_id": ctx.job.tenant_id,
         "rule_package_version_id": rules.rule_package_version_id,
@@ -104,7 +90,7 @@ async def _write(tx: Tx, payload: RunRuleTests, ctx: Context, rules: Rules, repo
             aggregate_id=rules.rule_package_version_id,
             payload={"dsl_sha256": rules.dsl_sha256.hex(), "cases": report.cases, "seed": payload.seed},
         )
-        await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
+        await tell(tx, ctx.job, happened)
 
 
 SPEC = HandlerSpec(job_type="RUN_RULE_TESTS", payload=RunRuleTests, handle=handle, child_tasks=(RUN,))

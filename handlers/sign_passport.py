@@ -3,17 +3,16 @@
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
-import msgspec
-
 from bpc_worker.core.base import signing
 from bpc_worker.domain import builds
-from bpc_worker.domain.events import Happened, record
-from bpc_worker.domain.signing import sign_receipt_hash
+from bpc_worker.domain.events import Happened, tell
+from bpc_worker.domain.records import Build, PassportVersion, SigningKey
+from bpc_worker.domain.signing import key_registry, sign_receipt_hash
+from bpc_worker.domain.states import BuildStatus, PassportStatus
 from bpc_worker.handler_api import (
     Code,
     Context,
     HandlerSpec,
-    NewJob,
     Payload,
     Permanent,
     Priority,
@@ -39,27 +38,14 @@ class SignPassport(Payload, frozen=True):
     build_id: UUID | None = None
 
 
-class Version(msgspec.Struct, frozen=True):
-    passport_version_id: UUID
-    passport_id: UUID
-    status: str
-    receipt_hash: bytes
-    signing_key_id: str
-
-
-class Key(msgspec.Struct, frozen=True):
-    key_id: str
-    public_key: bytes
-    status: str
-
-
 async def handle(payload: SignPassport, ctx: Context) -> None:
     tenant: dict[str, object] = {"tenant_id": ctx.job.tenant_id}
     async with ctx.reading() as reading:
         wanted = tenant | {"passport_version_id": payload.passport_version_id}
-        version = one(await reading.query("passports/read_version", wanted), Version, "passport version")
-        keys = all_of(await reading.query("keys/registry", tenant), Key)
-    if version.status != "COMPILING":
+        found = await reading.query("passports/read_version", wanted)
+        version = one(found, PassportVersion, "passport version")
+        keys = all_of(await reading.query("keys/registry", tenant), SigningKey)
+    if version.status != PassportStatus.COMPILING:
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
         return
     signer = ctx.signer_of(version.signing_key_id)
@@ -67,15 +53,13 @@ async def handle(payload: SignPassport, ctx: Context) -> None:
     try:
         signature = await _signature(version, keys, signer)
     except Permanent as error:
-        await builds.give_up(ctx, payload.build_id, error, lambda build: _comes_next(build, payload))
+        await builds.give_up(ctx, payload.build_id, error, BuildStatus.SIGN, payload.passport_version_id)
     await _complete(ctx, lambda tx: _sign(tx, payload, ctx, version, signature, signer.public_key))
 
 
-async def _signature(version: Version, keys: list[Key], signer: Signer) -> bytes:
+async def _signature(version: PassportVersion, keys: list[SigningKey], signer: Signer) -> bytes:
     try:
-        registry = signing.KeyRegistry(
-            {key.key_id: signing.RegisteredKey(key.public_key, signing.KeyStatus(key.status)) for key in keys}
-        )
+        registry = key_registry(keys)
         return await sign_receipt_hash(signer, registry, version.receipt_hash, key_id=version.signing_key_id)
     except signing.SignatureError as error:
         if error.fault is signing.Fault.OTHER_KEY and signer.key_id != version.signing_key_id:
@@ -96,7 +80,7 @@ async def _complete(ctx: Context, write: Callable[[Tx], Awaitable[None]]) -> Non
 
 
 async def _sign(
-    tx: Tx, payload: SignPassport, ctx: Context, version: Version, signature: bytes, public_key: bytes
+    tx: Tx, payload: SignPassport, ctx: Context, version: PassportVersion, signature: bytes, public_key: bytes
 ) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     signed = {
@@ -118,7 +102,7 @@ async def _sign(
                 "signature": signature.hex(),
             },
         )
-        await record(tx, happened, tenant_id=ctx.job.tenant_id, actor_id=f"job:{ctx.job.job_id}")
+        await tell(tx, ctx.job, happened)
     await _then(tx, payload, build)
 
 
@@ -126,23 +110,9 @@ async def _go_on(tx: Tx, payload: SignPassport, ctx: Context) -> None:
     await _then(tx, payload, await builds.hold(tx, payload.build_id, ctx.job.tenant_id))
 
 
-async def _then(tx: Tx, payload: SignPassport, build: builds.Build | None) -> None:
-    if build is not None and _comes_next(build, payload):
-        await builds.move(tx, build, "QR")
-    await tx.enqueue(
-        NewJob(
-            type="GENERATE_QR",
-            payload={
-                "passport_version_id": str(payload.passport_version_id),
-                "build_id": None if build is None else str(build.build_id),
-            },
-            idempotency_key=f"{payload.passport_version_id} {payload.build_id or ''}".strip(),
-        )
-    )
-
-
-def _comes_next(build: builds.Build, payload: SignPassport) -> bool:
-    return builds.waits_for(build, "SIGN", passport_version_id=payload.passport_version_id)
+async def _then(tx: Tx, payload: SignPassport, build: Build | None) -> None:
+    await builds.finish(tx, build, BuildStatus.SIGN, payload.passport_version_id)
+    await tx.enqueue(builds.version_job(BuildStatus.QR, payload.passport_version_id, payload.build_id))
 
 
 SPEC = HandlerSpec(job_type="SIGN_PASSPORT", payload=SignPassport, handle=handle, priority=Priority.HIGH)

@@ -28,6 +28,7 @@ from bpc_worker.cli._common.output import (
     tell,
 )
 from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
+from bpc_worker.domain.states import DocumentStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.pipeline.documents import DocumentDetail, FactFound, Upload, Waited
@@ -102,7 +103,7 @@ def document_add(  # noqa: PLR0913 - one argument per option
 
 def _tell_outcome(waited: "Waited", digest: str) -> None:
     found = waited.document
-    if found is not None and found.status == "REJECTED":
+    if found is not None and found.status == DocumentStatus.REJECTED:
         _refuse(found)
     elif found is None or not waited.job.succeeded:
         not_done(waited.job)
@@ -151,7 +152,7 @@ def _upload(
 
 
 @document.command("list")
-@click.option("--status", type=click.Choice(["UPLOADED", "VALIDATED", "REJECTED"], case_sensitive=False))
+@click.option("--status", type=click.Choice([*DocumentStatus], case_sensitive=False))
 @limit_option
 @tenant_option
 @json_option("One JSON object per version.")

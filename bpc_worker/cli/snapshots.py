@@ -21,6 +21,7 @@ from bpc_worker.cli._common.output import (
     tell,
 )
 from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
+from bpc_worker.domain.states import SnapshotStatus
 
 _DOCUMENT = (
     "The ID of a document is that of a version, its sha256, or the document's name: its newest version."
@@ -101,7 +102,7 @@ def snapshot_seal(
 
 
 @snapshot.command("list")
-@click.option("--status", type=click.Choice(["BUILDING", "READY", "SEALED"], case_sensitive=False))
+@click.option("--status", type=click.Choice([*SnapshotStatus], case_sensitive=False))
 @limit_option
 @tenant_option
 @json_option("One JSON object per snapshot.")

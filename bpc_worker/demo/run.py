@@ -1,6 +1,7 @@
 """The main job, watched: a battery's documents become a signed passport, on a database of the demo's own."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -22,17 +23,20 @@ from bpc_worker import wiring
 from bpc_worker.config.settings import Settings
 from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.demo.screen import Screen, Step, draw_code
+from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.files.rules import read_rules
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import JobId
 from bpc_worker.pipeline import tenants as queue
 from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folder, start_build
+from bpc_worker.pipeline.jobs import wait_for_job
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
 from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.postgres.embedded.database import Embedded
 from bpc_worker.postgres.migrate import is_of_an_earlier_baseline
 from bpc_worker.registry import Registry
+from bpc_worker.waiting.polling import poll
 
 DATABASE = "bpc_demo"
 TENANT = "demo"
@@ -84,7 +88,7 @@ async def _play(stage: Stage, *, chaos: bool) -> int:
         with _workers(stage, 2 if chaos else 1) as workers:
             await _publish_rules(stage, pipeline)
             state = await _build(stage, pipeline, workers if chaos else ())
-    if state.state != "DONE" or state.passport_version_id is None:
+    if state.state != BuildStatus.DONE or state.passport_version_id is None:
         return _stopped(stage, state)
     return _prove(stage, state.passport_version_id)
 
@@ -94,26 +98,20 @@ async def _publish_rules(stage: Stage, pipeline: PipelineSession) -> None:
     signer = wiring.keyring(stage.settings).signer
     await add_key(pipeline, signer.key_id, signer.public_key)
     rules = await add_rules(pipeline, "battery_core", read_rules("battery_core"))
-    if rules.status == "DRAFT":
+    if rules.status == RulesStatus.DRAFT:
         stage.console.print("[bold]Rules[/]  battery_core: a worker runs the module's own tests …")
-        result = await _ended(stage, await run_rule_tests(pipeline, "battery_core"))
+        result = await _ended(pipeline, await run_rule_tests(pipeline, "battery_core"))
         stage.console.print(f"[bold]Rules[/]  all pass: {result}")
     await publish_rules(pipeline, "battery_core")
     stage.console.print(f"[bold]Rules[/]  battery_core version {rules.version} is published", highlight=False)
 
 
-async def _ended(stage: Stage, job_id: JobId) -> str:
-    with _connection(stage.url) as connection:
-        ends_at = time.monotonic() + _LONGEST_SECONDS
-        while time.monotonic() < ends_at:
-            [row] = connection.execute(
-                "SELECT status, result::text AS result, fail_reason FROM jobs WHERE job_id = %s", [job_id]
-            ).fetchall()
-            if row["status"] == "SUCCEEDED":
-                return str(row["result"])
-            if row["status"] not in {"QUEUED", "RUNNING"}:
-                raise Permanent(str(row["status"]), str(row["fail_reason"]))
-            await asyncio.sleep(_LOOK_SECONDS)
+async def _ended(pipeline: PipelineSession, job_id: JobId) -> str:
+    job = await wait_for_job(pipeline, job_id, seconds=_LONGEST_SECONDS)
+    if job.succeeded:
+        return json.dumps(job.result)
+    if job.ended:
+        raise Permanent(job.status, job.status if job.last_error is None else job.last_error.message)
     raise Permanent("TIMEOUT", f"no worker ran the tests within {_LONGEST_SECONDS:g} s")
 
 
@@ -126,16 +124,18 @@ async def _build(stage: Stage, pipeline: PipelineSession, victims: Sequence["Wor
         screen = cleanup.enter_context(Screen(stage.console))
         trap = Trap(stage.url, victims, screen) if victims else None
         build = await start_build(pipeline, read, again=True)
-        ends_at = time.monotonic() + _LONGEST_SECONDS
-        while True:
+
+        async def look() -> BuildState:
             state = await build_state(pipeline, build.build_id)
             steps = _steps(connection, build.build_id)
             screen.show(steps)
-            if state.state in {"DONE", "STOPPED"} or time.monotonic() > ends_at:
-                return state
-            if trap is not None:
+            if trap is not None and not state.ended:
                 trap.look(steps)
-            await asyncio.sleep(_LOOK_SECONDS)
+            return state
+
+        return await poll(
+            look, until=lambda state: state.ended, seconds=_LONGEST_SECONDS, every=_LOOK_SECONDS
+        )
 
 
 def _steps(connection: psycopg.Connection[dict[str, object]], build_id: UUID) -> list[Step]:

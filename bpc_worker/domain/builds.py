@@ -3,35 +3,56 @@
 Whoever takes one holds the build's row first, so that two jobs that end at the same moment see each other.
 """
 
-from collections.abc import Callable, Sequence
-from datetime import date
-from typing import NoReturn
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NoReturn
 from uuid import UUID
 
 import msgspec
 
+from bpc_worker.domain.records import Build
+from bpc_worker.domain.states import BuildStatus
 from bpc_worker.handler_api import Context, NewJob, Permanent, Tx
-from bpc_worker.rows import all_of, one
+from bpc_worker.rows import one, value
 
 
-class Build(msgspec.Struct, frozen=True):
-    build_id: UUID
-    tenant_id: UUID
-    passport_id: UUID
-    rule_package_version_id: UUID
-    law_date: date
-    state: str
-    snapshot_id: UUID | None
-    passport_version_id: UUID | None
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happens while a build is in one state."""
+
+    job_type: str  # the job that takes the step
+    about: Literal["snapshot_id", "passport_version_id"] | None  # it counts if it is about this of the build
+    next: BuildStatus  # where the build stands afterwards
 
 
-class _Progress(msgspec.Struct, frozen=True):
-    waiting: int
-    rejected: int
+STEPS = {
+    BuildStatus.DOCUMENTS: Step("INGEST_DOCUMENT", None, BuildStatus.SNAPSHOT),  # and the last PARSE_FACTS
+    BuildStatus.SNAPSHOT: Step("BUILD_SNAPSHOT", "snapshot_id", BuildStatus.COMPILE),
+    BuildStatus.COMPILE: Step("COMPILE_PASSPORT", "snapshot_id", BuildStatus.SIGN),
+    BuildStatus.SIGN: Step("SIGN_PASSPORT", "passport_version_id", BuildStatus.QR),
+    BuildStatus.QR: Step("GENERATE_QR", "passport_version_id", BuildStatus.DONE),
+}
+ENDED = frozenset({BuildStatus.DONE, BuildStatus.STOPPED})
 
 
-class _Made(msgspec.Struct, frozen=True):
-    snapshot_id: UUID
+def waits_for(build: Build, step: BuildStatus, about: UUID | None = None) -> bool:
+    """Whether this very step comes next. A build that was stopped there goes on when somebody mended it."""
+    column = STEPS[step].about
+    is_about_it = column is None or getattr(build, column) == about
+    return build.state in {step, BuildStatus.STOPPED} and is_about_it
+
+
+async def finish(
+    tx: Tx, build: Build | None, step: BuildStatus, about: UUID | None = None, **made: UUID
+) -> None:
+    """It was taken: the build goes on to the next, with what was made, if this is what it waited for."""
+    if build is not None and waits_for(build, step, about):
+        await move(tx, build, STEPS[step].next, **made)
+
+
+async def move(tx: Tx, build: Build, state: BuildStatus, **made: UUID) -> None:
+    nothing: dict[str, object] = {"snapshot_id": None, "passport_version_id": None}
+    await tx.query("builds/move", _params(build) | {"state": state} | nothing | made)
 
 
 async def hold(tx: Tx, build_id: UUID | None, tenant_id: UUID) -> Build | None:
@@ -45,7 +66,7 @@ async def hold(tx: Tx, build_id: UUID | None, tenant_id: UUID) -> Build | None:
 async def take_document(tx: Tx, build: Build, external_ref: str, document_version_id: UUID) -> bool:
     """The build has this version of that document from now on; False when it wants other bytes by now."""
     params = _params(build) | {"external_ref": external_ref, "document_version_id": document_version_id}
-    if not waits_for(build, "DOCUMENTS"):
+    if not waits_for(build, BuildStatus.DOCUMENTS):
         return False
     if await tx.query("builds/take_document", params):
         return True
@@ -63,47 +84,34 @@ async def has_document(tx: Tx, build: Build, document_version_id: UUID) -> bool:
     return bool(await tx.query("builds/has_document", params))
 
 
+class _Progress(msgspec.Struct, frozen=True):
+    waiting: int
+    rejected: int
+
+
 async def documents_done(tx: Tx, build: Build) -> None:
     """When the last document is validated: the snapshot over the build's facts, and the job that seals it."""
-    progress = await _progress(tx, build)
-    if not waits_for(build, "DOCUMENTS") or progress.waiting:
+    progress = one(await tx.query("builds/progress", _params(build)), _Progress, "build")
+    if not waits_for(build, BuildStatus.DOCUMENTS) or progress.waiting:
         return
     if progress.rejected:
         await stop_rejected(tx, build)
         return
-    params = _params(build)
-    [made] = all_of(await tx.query("builds/make_snapshot", {"tenant_id": build.tenant_id}), _Made)
-    params["snapshot_id"] = made.snapshot_id
-    await tx.query("builds/fill_snapshot", params)
-    await move(tx, build, "SNAPSHOT", snapshot_id=made.snapshot_id)
+    made = value(await tx.query("builds/make_snapshot", {"tenant_id": build.tenant_id}), UUID)
+    await tx.query("builds/fill_snapshot", _params(build) | {"snapshot_id": made})
+    await finish(tx, build, BuildStatus.DOCUMENTS, snapshot_id=made)
     await tx.enqueue(
         NewJob(
-            type="BUILD_SNAPSHOT",
-            payload={"snapshot_id": str(made.snapshot_id), "seal": True, "build_id": str(build.build_id)},
-            idempotency_key=str(made.snapshot_id),
+            type=STEPS[BuildStatus.SNAPSHOT].job_type,
+            payload={"snapshot_id": str(made), "seal": True, "build_id": str(build.build_id)},
+            idempotency_key=str(made),
         )
-    )
-
-
-async def _progress(tx: Tx, build: Build) -> _Progress:
-    [progress] = all_of(await tx.query("builds/progress", _params(build)), _Progress)
-    return progress
-
-
-def waits_for(
-    build: Build, state: str, *, snapshot_id: UUID | None = None, passport_version_id: UUID | None = None
-) -> bool:
-    """Whether this very step comes next. A build that was stopped there goes on when somebody mended it."""
-    return (
-        build.state in {state, "STOPPED"}
-        and snapshot_id in {None, build.snapshot_id}
-        and passport_version_id in {None, build.passport_version_id}
     )
 
 
 async def stop_rejected(tx: Tx, build: Build | None) -> None:
     """Stop it with all that is wrong with its documents."""
-    if build is not None and waits_for(build, "DOCUMENTS"):
+    if build is not None and waits_for(build, BuildStatus.DOCUMENTS):
         await tx.query("builds/stop_rejected", _params(build))
 
 
@@ -113,29 +121,42 @@ async def stop(tx: Tx, build: Build, errors: Sequence[object]) -> None:
 
 
 async def give_up(
-    ctx: Context, build_id: UUID | None, error: Permanent, waited: Callable[[Build], bool]
+    ctx: Context, build_id: UUID | None, error: Permanent, step: BuildStatus, about: UUID | None = None
 ) -> NoReturn:
     """The job fails for good, and its build stops with the same words, if it waited for this very step."""
 
     async def write(tx: Tx) -> None:
         build = await hold(tx, build_id, ctx.job.tenant_id)
-        if build is not None and waited(build):
+        if build is not None and waits_for(build, step, about):
             await stop(tx, build, [{"where": error.code, "message": error.message}])
 
     await ctx.reject(write, error)
 
 
-async def move(
-    tx: Tx,
-    build: Build | None,
-    state: str,
-    *,
-    snapshot_id: UUID | None = None,
-    passport_version_id: UUID | None = None,
-) -> None:
-    if build is not None:
-        made = {"snapshot_id": snapshot_id, "passport_version_id": passport_version_id}
-        await tx.query("builds/move", _params(build) | {"state": state} | made)
+def compile_job(build: Build, snapshot_id: UUID) -> NewJob:
+    return NewJob(
+        type=STEPS[BuildStatus.COMPILE].job_type,
+        payload={
+            "passport_id": str(build.passport_id),
+            "snapshot_id": str(snapshot_id),
+            "rule_package_version_id": str(build.rule_package_version_id),
+            "law_date": build.law_date.isoformat(),
+            "build_id": str(build.build_id),
+        },
+        idempotency_key=f"{build.build_id} {snapshot_id}",
+    )
+
+
+def version_job(step: BuildStatus, passport_version_id: UUID, build_id: UUID | None) -> NewJob:
+    """That signs or draws a version: of a build, or of none."""
+    return NewJob(
+        type=STEPS[step].job_type,
+        payload={
+            "passport_version_id": str(passport_version_id),
+            "build_id": None if build_id is None else str(build_id),
+        },
+        idempotency_key=f"{passport_version_id} {build_id or ''}".strip(),
+    )
 
 
 def _params(build: Build) -> dict[str, object]:

@@ -10,7 +10,7 @@ import msgspec
 from bpc_worker.core.audit.event_hash import Event, event_hash
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.handler_api import Tx
+from bpc_worker.handler_api import JobInfo, Tx
 from bpc_worker.rows import all_of
 
 
@@ -34,6 +34,11 @@ async def record(tx: Tx, *happened: Happened, tenant_id: UUID, actor_id: str) ->
     """In order of aggregate, so that two transactions never wait for each other."""
     for each in sorted(happened, key=lambda it: (it.aggregate_type, it.aggregate_id)):
         await _append(tx, each, tenant_id, actor_id)
+
+
+async def tell(tx: Tx, job: JobInfo, *happened: Happened) -> None:
+    """What a job did."""
+    await record(tx, *happened, tenant_id=job.tenant_id, actor_id=f"job:{job.job_id}")
 
 
 async def _append(tx: Tx, happened: Happened, tenant_id: UUID, actor_id: str) -> None:

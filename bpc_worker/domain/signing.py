@@ -1,7 +1,17 @@
 """Sign a receipt's hash, by whoever has the key, and believe no signature before it is verified."""
 
+from collections.abc import Sequence
+
 from bpc_worker.core.base import signing
+from bpc_worker.domain.records import SigningKey
 from bpc_worker.handler_api import Signer
+
+
+def key_registry(keys: Sequence[SigningKey]) -> signing.KeyRegistry:
+    """SignatureError for a key that cannot have come in by the front door."""
+    return signing.KeyRegistry(
+        {key.key_id: signing.RegisteredKey(key.public_key, key.status) for key in keys}
+    )
 
 
 async def sign_receipt_hash(

@@ -1,9 +1,7 @@
 """Key registries and signing seeds as files."""
 
-import os
 import re
 import secrets
-import tempfile
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import msgspec
 from bpc_worker.core.base import canonical_json, signing
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.files.reading import read_at_most
+from bpc_worker.files.writing import whole_file
 
 _MAX_REGISTRY_BYTES = 1024 * 1024
 _HEX = re.compile(r"[0-9a-fA-F]{64}")
@@ -86,12 +85,8 @@ def base64(data: bytes) -> str:
 def write_seed(path: Path, seed: bytes) -> None:
     """Readable by its owner alone from its first moment; an existing file is never touched."""
     try:
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(number, "w", encoding="ascii") as file:
-            os.fchmod(number, 0o600)
-            file.write(base64(seed) + "\n")
-            file.flush()
-            os.fsync(number)
+        with whole_file(path, mode=0o600) as file:
+            file.write(f"{base64(seed)}\n".encode("ascii"))
     except FileExistsError as error:
         raise KeyFileError(f"{path} exists already, and a key that signs is never overwritten") from error
     except OSError as error:
@@ -101,18 +96,7 @@ def write_seed(path: Path, seed: bytes) -> None:
 def write_registry(path: Path, text: str) -> None:
     """In one step: whoever reads it meanwhile finds the old one or the new one."""
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            made = Path(file.name)
-            try:
-                made.chmod(0o644)  # public keys, for everybody who verifies
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-                made.replace(path)
-            except BaseException:
-                made.unlink(missing_ok=True)
-                raise
+        with whole_file(path, mode=0o644, replace=True) as file:  # public keys, for everybody who verifies
+            file.write(text.encode())
     except OSError as error:
         raise KeyFileError(f"{path}: {error.strerror or error}") from error

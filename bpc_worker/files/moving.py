@@ -56,15 +56,6 @@ def _carry(source: Path, target: Path) -> None:
         source.unlink()
 
 
-def replace_whole(path: Path, content: bytes) -> None:
-    """The file with these bytes, whole at any moment; what was there before is replaced."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(_shortened(f".{path.name}", ".part"))
-    part.write_bytes(content)
-    _flush(part)
-    part.replace(path)
-
-
 def _flush(path: Path) -> None:
     if path.is_symlink():
         return

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from bpc_worker.documents.model import KINDS
 from bpc_worker.files.lock import FileLock
-from bpc_worker.files.moving import free_name, move, named_beside, replace_whole
+from bpc_worker.files.moving import free_name, move, named_beside
 from bpc_worker.files.reading import read_regular
+from bpc_worker.files.writing import is_unfinished, replace_whole
 from bpc_worker.inbox.layout import DECLARATION, DONE, REJECTED, Meaning, Place, Wanted, meaning
 from bpc_worker.inbox.stillness import Found
 from bpc_worker.jobs.errors import Code, Permanent
@@ -195,9 +196,12 @@ class Inbox:
 
     def kept(self) -> list[str]:
         try:
-            return [each.name for each in self.kept_folder.iterdir() if not each.name.startswith(".")]
+            names = [each.name for each in self.kept_folder.iterdir()]
         except FileNotFoundError:
             return []
+        for name in filter(is_unfinished, names):  # of a producer that died: whoever holds the lock is alone
+            self.forget(name)
+        return [name for name in names if not name.startswith(".")]
 
     def forget(self, name: str) -> None:
         (self._root / _KEPT / name).unlink(missing_ok=True)

@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
 import msgspec
 
 from bpc_worker.config.yaml import load_plain
+from bpc_worker.domain.ingesting import JOB_TYPE, workers_read
 from bpc_worker.engine.background import WorkerHooks
 from bpc_worker.inbox.files import Inbox
-from bpc_worker.inbox.jobs import JOB_TYPE, FolderSays, Priorities, check_place, declared, ingest
+from bpc_worker.inbox.jobs import FolderSays, Priorities, check_place, declared, ingest
 from bpc_worker.inbox.keeping import MOST_INSIDE, kept_key, kept_name
 from bpc_worker.inbox.layout import DECLARATION, Meaning, Place, shown
 from bpc_worker.inbox.queries import Known, SettledKey
@@ -96,8 +96,7 @@ class Handover:
 
     @property
     def _workers_read_what_is_kept(self) -> bool:
-        kept = self.inbox.kept_folder.resolve()
-        return any(kept.is_relative_to(Path(folder).resolve()) for folder in self.terms.read_by_workers)
+        return workers_read(self.inbox.kept_folder, self.terms.read_by_workers)
 
     def _folder_says(self, place: Place) -> FolderSays:
         try:

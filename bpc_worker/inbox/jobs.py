@@ -1,6 +1,5 @@
 """What becomes of a document in the inbox: a job, or a refusal that says what to do."""
 
-from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Annotated, Literal
@@ -10,11 +9,12 @@ import msgspec
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.mime_types import by_ending
+from bpc_worker.documents.model import Declared
+from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload, inside
 from bpc_worker.inbox.layout import DECLARATION, Meaning, Place, kind_of, shown
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, Priority
 
-JOB_TYPE = "INGEST_DOCUMENT"
 _KEY = "inbox "
 
 
@@ -23,13 +23,6 @@ class FolderSays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     mime_type: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
     number_format: Literal["1.234,56", "1,234.56"] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    kind: str
-    mime_type: str
-    number_format: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +60,7 @@ def declared(place: Place, says: FolderSays) -> Declared:
             f"the ending {_ending(place) or 'that is missing'} does not tell what it is",
             detail={"do": f"name it .csv or .json, or say mime_type in {'/'.join(place[:-1])}/{DECLARATION}"},
         )
-    return Declared(kind, mime_type, says.number_format)
+    return Declared(kind=kind, mime_type=mime_type, number_format=says.number_format)
 
 
 def key_of(what: Declared, content: bytes) -> str:
@@ -85,16 +78,9 @@ def ingest(
     what: Declared, place: Place, content: bytes, *, kept_at: str | None, priority: Priority
 ) -> NewJob:
     """With its content, or where a worker finds it."""
-    where = {"content_base64": b64encode(content).decode()} if kept_at is None else {"path": kept_at}
     return NewJob(
         type=JOB_TYPE,
-        payload={
-            "kind": what.kind,
-            "mime_type": what.mime_type,
-            "external_ref": place[-1],
-            "number_format": what.number_format,
-        }
-        | where,
+        payload=ingest_payload(what, place[-1], inside(content) if kept_at is None else {"path": kept_at}),
         priority=priority,
         idempotency_key=key_of(what, content),
     )

@@ -8,11 +8,8 @@ import msgspec
 from bpc_worker.jobs.model import JobId, Status, TenantId
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.sql_files import query
+from bpc_worker.postgres.tenants import find_tenant
 from bpc_worker.rows import all_of, maybe
-
-
-class _Tenant(msgspec.Struct, frozen=True):
-    tenant_id: TenantId
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -34,7 +31,7 @@ class InboxQueries:
 
     async def tenant(self, wanted: str) -> TenantId | None:
         """By id or by name."""
-        found = maybe(await self._run("tenants/find", {"wanted": wanted}), _Tenant)
+        found = await find_tenant(self._link, wanted, timeout=self._timeout)
         return None if found is None else found.tenant_id
 
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None:

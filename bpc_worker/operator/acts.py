@@ -48,7 +48,7 @@ async def replay(operator: Operator, job_id: UUID) -> UUID:
 
 async def _act(operator: Operator, name: str, job_id: UUID, **params: object) -> Sequence[Row]:
     try:
-        return await again(lambda: operator.rows(name, {"job_id": job_id, **params}))
+        return await again(operator.rows)(name, {"job_id": job_id, **params})
     except JobError as error:
         state = (error.detail or {}).get("sqlstate")
         if state == _NO_DATA:

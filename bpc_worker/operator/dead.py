@@ -105,7 +105,7 @@ def discard(operator: Operator, choice: Choice) -> AsyncIterator[int]:
 
 async def _act(operator: Operator, name: str, choice: Choice) -> AsyncIterator[int]:
     while True:
-        [row] = await again(lambda: operator.rows(name, choice.params() | {"page": PAGE}))
+        [row] = await again(operator.rows)(name, choice.params() | {"page": PAGE})
         touched = msgspec.convert(row["touched"], int)
         if not touched:
             return

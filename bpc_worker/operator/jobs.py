@@ -1,6 +1,5 @@
 """Look at jobs: lists, one with its whole story, why it does not run, how it ended."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,11 +12,11 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.operator.session import Operator
 from bpc_worker.postgres.queue.job_states import JobState
 from bpc_worker.rows import all_of, maybe
+from bpc_worker.waiting.polling import poll
 
 Record = TypeVar("Record")
 
 PAGE = 500
-_LOOK_SECONDS = 0.2
 
 
 class JobLine(msgspec.Struct, frozen=True):
@@ -201,10 +200,9 @@ async def wait_for_jobs(
     ended: Callable[[JobState], None],
 ) -> list[JobState]:
     """Until all have ended, or `seconds` are over; `ended` is told of each that does. The rest comes back."""
-    clock = asyncio.get_running_loop().time
-    ends_at = clock() + seconds
     left = list(dict.fromkeys(job_ids))
-    while True:
+
+    async def look() -> list[JobState]:
         found = all_of(await operator.rows("states", {"job_ids": left}), JobState)
         states = {state.job_id: state for state in found}
         for job_id in left:
@@ -212,10 +210,10 @@ async def wait_for_jobs(
                 raise no_job(job_id)
             if states[job_id].ended:
                 ended(states[job_id])
-        left = [job_id for job_id in left if not states[job_id].ended]
-        if not left or clock() >= ends_at:
-            return [states[job_id] for job_id in left]
-        await asyncio.sleep(min(_LOOK_SECONDS, max(0.0, ends_at - clock())))
+        left[:] = [job_id for job_id in left if not states[job_id].ended]
+        return [states[job_id] for job_id in left]
+
+    return await poll(look, until=lambda waiting: not waiting, seconds=seconds)
 
 
 def no_job(job_id: UUID) -> Permanent:

@@ -8,10 +8,9 @@ from uuid import UUID
 from bpc_worker import wiring
 from bpc_worker.amqp.listener import publish_once
 from bpc_worker.config.settings import Settings
-from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.sql_files import query
-from bpc_worker.rows import as_uuid
+from bpc_worker.postgres.tenants import tenant
 from bpc_worker.wiring import sample_rules
 
 _CALL_SECONDS = 60.0  # counts over a large table take their time
@@ -44,10 +43,8 @@ class Operator:
         """Of a tenant by id or by name; None for None: all of them."""
         if wanted is None:
             return None
-        rows = await self.link.run(query("tenants/find"), {"wanted": wanted}, timeout=_CALL_SECONDS)
-        if not rows:
-            raise Permanent(Code.NOT_FOUND, f"no tenant {wanted!r}; see `bpc-worker tenant list`")
-        return as_uuid(rows[0]["tenant_id"])
+        found = await tenant(self.link, wanted, timeout=_CALL_SECONDS, hint="see `bpc-worker tenant list`")
+        return found.tenant_id
 
     async def wake_workers(self) -> None:
         """Those that a broker wakes; PostgreSQL wakes its own, and polling finds the job anyway."""

@@ -5,19 +5,17 @@ from uuid import UUID
 
 import msgspec
 
+from bpc_worker.domain import records
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.pipeline.webhooks import find_endpoint, of
-from bpc_worker.rows import all_of, maybe, one
+from bpc_worker.rows import all_of, one, value
 
 
-class Delivery(msgspec.Struct, frozen=True):
-    webhook_delivery_id: UUID
-    webhook_endpoint_id: UUID
-    event_id: UUID
-    event_type: str
-    status: str
+class Delivery(records.Delivery, frozen=True):
+    """With what became of it, and of its job as long as there is one."""
+
     http_status: int | None
     error_message: str | None
     created_at: datetime
@@ -36,18 +34,14 @@ class Answered(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class _Made(msgspec.Struct, frozen=True):
-    webhook_delivery_id: UUID
-
-
 async def send_test(pipeline: PipelineSession, wanted: str) -> UUID:
     """The delivery of a message that is no event; it is tried once."""
     async with pipeline.transaction() as tx:
         endpoint = await find_endpoint(pipeline, tx, wanted)
-        made = maybe(await tx.query("webhooks/test", of(pipeline, endpoint)), _Made)
-    if made is None:
+        made = await tx.query("webhooks/test", of(pipeline, endpoint))
+    if not made:
         raise _switched_off(endpoint.webhook_endpoint_id, endpoint.disabled_reason)
-    return made.webhook_delivery_id
+    return value(made, UUID)
 
 
 def _switched_off(endpoint_id: UUID, reason: str | None) -> Permanent:
@@ -100,9 +94,8 @@ async def replay(pipeline: PipelineSession, delivery_id: UUID) -> UUID:
     """The same bytes once more, as a delivery of its own."""
     async with pipeline.transaction() as tx:
         params = {"tenant_id": pipeline.tenant_id, "webhook_delivery_id": delivery_id}
-        made = maybe(await tx.query("webhooks/redeliver", params), _Made)
-        if made is not None:
-            return made.webhook_delivery_id
+        if made := await tx.query("webhooks/redeliver", params):
+            return value(made, UUID)
         former = _only(await _deliveries(pipeline, tx, webhook_delivery_id=delivery_id))
         endpoint = await find_endpoint(pipeline, tx, str(former.webhook_endpoint_id))
     raise _switched_off(endpoint.webhook_endpoint_id, endpoint.disabled_reason)

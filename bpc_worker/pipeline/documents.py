@@ -1,16 +1,18 @@
 """Suppliers' documents: send one in, see what became of it and which facts it has."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
 import msgspec
 
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.documents.model import Declared
+from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload, where_to_read
+from bpc_worker.domain.records import DocumentVersion
+from bpc_worker.domain.states import BuildStatus, DocumentStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
@@ -20,39 +22,21 @@ from bpc_worker.postgres.again import again
 from bpc_worker.postgres.queue.job_states import JobState
 from bpc_worker.rows import all_of, maybe
 
-KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
-NUMBER_FORMATS = ("1.234,56", "1,234.56")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Upload:
+class Upload(Declared):
     """A file as it was named and read; `path` is None for what came through a pipe."""
 
     content: bytes
     path: Path | None
-    kind: str
-    mime_type: str
     external_ref: str
-    number_format: str | None = None
 
     @property
     def sha256(self) -> bytes:
         return sha256(self.content)
 
 
-class Document(msgspec.Struct, frozen=True):
-    """One version of a document."""
-
-    document_version_id: UUID
-    document_id: UUID
-    kind: str
-    external_ref: str
-    sha256: bytes
-    mime_type: str
-    number_format: str | None
-    bytes: int
-    status: str
-    created_at: datetime
+class Document(DocumentVersion, frozen=True):
     facts: int
 
 
@@ -63,12 +47,12 @@ class Mistake(msgspec.Struct, frozen=True):
 
 class SnapshotRef(msgspec.Struct, frozen=True):
     snapshot_id: UUID
-    status: str
+    status: SnapshotStatus
 
 
 class BuildRef(msgspec.Struct, frozen=True):
     build_id: UUID
-    state: str
+    state: BuildStatus
 
 
 class _Judged(Document, frozen=True):
@@ -108,31 +92,14 @@ async def add_document(pipeline: PipelineSession, upload: Upload) -> JobId:
             f"the document has {len(upload.content)} bytes, the limit is {limit} (limits.document_bytes)"
         )
         raise Permanent(Code.PAYLOAD_TOO_LARGE, message)
-    job = NewJob(
-        type="INGEST_DOCUMENT",
-        payload={
-            "kind": upload.kind,
-            "mime_type": upload.mime_type,
-            "external_ref": upload.external_ref,
-            "number_format": upload.number_format,
-        }
-        | _content(pipeline, upload),
-    )
-
-    async def queue() -> JobId:
-        async with pipeline.transaction() as tx:
-            return await tx.enqueue(job)
-
-    return await again(queue)
+    where = where_to_read(upload.content, upload.path, pipeline.settings.ingest.folders)
+    return await _queue(pipeline, ingest_payload(upload, upload.external_ref, where))
 
 
-def _content(pipeline: PipelineSession, upload: Upload) -> dict[str, object]:
-    """By path where a worker may read it there, else with its content."""
-    if upload.path is not None:
-        real = upload.path.resolve()
-        if any(real.is_relative_to(Path(folder).resolve()) for folder in pipeline.settings.ingest.folders):
-            return {"path": str(real)}
-    return {"content_base64": b64encode(upload.content).decode()}
+@again
+async def _queue(pipeline: PipelineSession, payload: dict[str, object]) -> JobId:
+    async with pipeline.transaction() as tx:
+        return await tx.enqueue(NewJob(type=JOB_TYPE, payload=payload))
 
 
 async def wait_for_document(
@@ -150,7 +117,7 @@ async def wait_for_document(
     if job.result is not None:  # what the worker read, should the file have changed meanwhile
         digest = bytes.fromhex(str(job.result["sha256"]))
     document = await _if_there(pipeline, digest)
-    if job.succeeded and document is not None and document.status == "UPLOADED":
+    if job.succeeded and document is not None and document.status == DocumentStatus.UPLOADED:
         parsing = await find_job(pipeline, "PARSE_FACTS", f"after {job_id}")
         if parsing is not None:
             job = await wait_for_job(pipeline, parsing, seconds=ends_at - clock(), looked=looked)
@@ -195,9 +162,7 @@ async def list_documents(
     pipeline: PipelineSession, *, status: str | None = None, limit: int = 1000
 ) -> list[Document]:
     """Newest first."""
-    params = {"tenant_id": pipeline.tenant_id, "status": status, "limit": limit}
-    async with pipeline.reading() as tx:
-        return all_of(await tx.query("documents/list", params), Document)
+    return await pipeline.rows("documents/list", Document, status=status, limit=limit)
 
 
 async def document_facts(pipeline: PipelineSession, wanted: str) -> list[FactFound]:

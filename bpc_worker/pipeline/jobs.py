@@ -1,21 +1,13 @@
 """Wait for a job that was queued, and say in words why it has not ended."""
 
-import asyncio
 from collections.abc import Callable
 from uuid import UUID
-
-import msgspec
 
 from bpc_worker.jobs.model import Status
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.queue.job_states import JobState
-from bpc_worker.rows import maybe, one
-
-_LOOK_SECONDS = 0.2
-
-
-class _Found(msgspec.Struct, frozen=True):
-    job_id: UUID
+from bpc_worker.rows import as_uuid, one
+from bpc_worker.waiting.polling import poll
 
 
 async def job_state(pipeline: PipelineSession, job_id: UUID) -> JobState:
@@ -27,8 +19,8 @@ async def job_state(pipeline: PipelineSession, job_id: UUID) -> JobState:
 async def find_job(pipeline: PipelineSession, job_type: str, idempotency_key: str) -> UUID | None:
     async with pipeline.reading() as tx:
         params = {"tenant_id": pipeline.tenant_id, "type": job_type, "idempotency_key": idempotency_key}
-        found = maybe(await tx.query("jobs/find_key", params), _Found)
-    return None if found is None else found.job_id
+        found = await tx.query("jobs/find_key", params)
+    return as_uuid(found[0]["job_id"]) if found else None
 
 
 async def wait_for_job(
@@ -39,15 +31,14 @@ async def wait_for_job(
     looked: Callable[[JobState], None] | None = None,
 ) -> JobState:
     """The job once it has ended, or as it is after `seconds`; `looked` is told of every look."""
-    clock = asyncio.get_running_loop().time
-    ends_at = clock() + seconds
-    while True:
+
+    async def look() -> JobState:
         state = await job_state(pipeline, job_id)
         if looked is not None:
             looked(state)
-        if state.ended or clock() >= ends_at:
-            return state
-        await asyncio.sleep(min(_LOOK_SECONDS, max(0.0, ends_at - clock())))
+        return state
+
+    return await poll(look, until=lambda state: state.ended, seconds=seconds)
 
 
 def how_it_stands(state: JobState) -> list[str]:

@@ -2,10 +2,10 @@
 
 from uuid import UUID, uuid5
 
-import msgspec
-
 from bpc_worker.core.base import signing
 from bpc_worker.domain.events import Happened
+from bpc_worker.domain.records import SigningKey
+from bpc_worker.domain.signing import key_registry
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.keys.keyring import development_signer
@@ -18,27 +18,17 @@ _LONGEST_ID = 200
 _RESTRICT_VIOLATION = "23001"
 
 
-class Key(msgspec.Struct, frozen=True):
-    key_id: str
-    public_key: bytes
-    status: str
-
-
+@again
 async def add_key(pipeline: PipelineSession, key_id: str, public_key: bytes) -> bool:
     """ACTIVE from now on; False when it was there already. A key id stands for one key for ever."""
     _check(pipeline, key_id, public_key)
-
-    async def add() -> bool:
-        async with pipeline.transaction() as tx:
-            params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "public_key": public_key}
-            added = bool(await tx.query("keys/add", params))
-            keys = await _keys(pipeline, tx)
-            _check_trusted(keys, key_id, public_key)
-            if added:
-                await _tell(pipeline, tx, "KEY_ADDED", key_id, public_key)
-            return added
-
-    return await again(add)
+    async with pipeline.transaction() as tx:
+        params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "public_key": public_key}
+        added = bool(await tx.query("keys/add", params))
+        _check_trusted(await _keys(pipeline, tx), key_id, public_key)
+        if added:
+            await _tell(pipeline, tx, "KEY_ADDED", key_id, public_key)
+        return added
 
 
 def _check(pipeline: PipelineSession, key_id: str, public_key: bytes) -> None:
@@ -56,13 +46,13 @@ def _check(pipeline: PipelineSession, key_id: str, public_key: bytes) -> None:
         raise Permanent(Code.FORBIDDEN, message)
 
 
-def _check_trusted(keys: list[Key], key_id: str, public_key: bytes) -> None:
+def _check_trusted(keys: list[SigningKey], key_id: str, public_key: bytes) -> None:
     """A retired or revoked key does not come back, under another name neither."""
     [there] = [key for key in keys if key.key_id == key_id]
     if there.public_key != public_key:
         message = f"key id {key_id!r} stands for another key: choose another id"
         raise Permanent(Code.VALIDATION_ERROR, message)
-    past = [key for key in keys if key.public_key == public_key and key.status != "ACTIVE"]
+    past = [key for key in keys if key.public_key == public_key and key.status != signing.KeyStatus.ACTIVE]
     if past:
         message = (
             f"this key is {past[0].status}, as {past[0].key_id!r}, and stays so; "
@@ -73,22 +63,23 @@ def _check_trusted(keys: list[Key], key_id: str, public_key: bytes) -> None:
 
 async def change_key(pipeline: PipelineSession, key_id: str, status: signing.KeyStatus) -> bool:
     """RETIRED verifies only, REVOKED does nothing any more; neither can be taken back. False: it was so."""
-
-    async def change() -> bool:
-        async with pipeline.transaction() as tx:
-            key = await _key(pipeline, tx, key_id)
-            params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "status": status.value}
-            if not await tx.query("keys/change", params):
-                return False
-            await _tell(pipeline, tx, f"KEY_{status.value}", key_id, key.public_key)
-            return True
-
     try:
-        return await again(change)
+        return await _change(pipeline, key_id, status)
     except Permanent as error:
         if (error.detail or {}).get("sqlstate") != _RESTRICT_VIOLATION:
             raise
         raise Permanent(Code.VALIDATION_ERROR, _why_not(key_id, error.message)) from error
+
+
+@again
+async def _change(pipeline: PipelineSession, key_id: str, status: signing.KeyStatus) -> bool:
+    async with pipeline.transaction() as tx:
+        key = await _key(pipeline, tx, key_id)
+        params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "status": status}
+        if not await tx.query("keys/change", params):
+            return False
+        await _tell(pipeline, tx, f"KEY_{status}", key_id, key.public_key)
+        return True
 
 
 def _why_not(key_id: str, said: str) -> str:
@@ -101,27 +92,31 @@ def _why_not(key_id: str, said: str) -> str:
     return f"key {key_id!r} is revoked, and stays so; add another with `bpc-worker keys add`"
 
 
-async def list_keys(pipeline: PipelineSession) -> list[Key]:
-    async with pipeline.reading() as tx:
-        return await _keys(pipeline, tx)
+async def list_keys(pipeline: PipelineSession) -> list[SigningKey]:
+    return await pipeline.rows("keys/registry", SigningKey)
 
 
 async def registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
-    keys = await _keys(pipeline, tx)
-    return signing.KeyRegistry(
-        {key.key_id: signing.RegisteredKey(key.public_key, signing.KeyStatus(key.status)) for key in keys}
-    )
+    return key_registry(await _keys(pipeline, tx))
 
 
-async def _key(pipeline: PipelineSession, tx: Tx, key_id: str) -> Key:
+async def sound_registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
+    """The same in our words for a key that cannot have come in by the front door."""
+    try:
+        return await registry(pipeline, tx)
+    except signing.SignatureError as error:
+        raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error.message}") from error
+
+
+async def _key(pipeline: PipelineSession, tx: Tx, key_id: str) -> SigningKey:
     found = [key for key in await _keys(pipeline, tx) if key.key_id == key_id]
     if not found:
         raise Permanent(Code.NOT_FOUND, f"no key {key_id!r}; `bpc-worker keys list` shows them")
     return found[0]
 
 
-async def _keys(pipeline: PipelineSession, tx: Tx) -> list[Key]:
-    return all_of(await tx.query("keys/registry", {"tenant_id": pipeline.tenant_id}), Key)
+async def _keys(pipeline: PipelineSession, tx: Tx) -> list[SigningKey]:
+    return all_of(await tx.query("keys/registry", {"tenant_id": pipeline.tenant_id}), SigningKey)
 
 
 async def _tell(pipeline: PipelineSession, tx: Tx, event_type: str, key_id: str, public_key: bytes) -> None:

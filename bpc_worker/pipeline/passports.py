@@ -1,74 +1,41 @@
 """Passport versions: find them, have them compiled, bring them into force, revoke them."""
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date
 from typing import TypeVar
 from uuid import UUID
 
-import msgspec
-
 from bpc_worker.core.base import signing
 from bpc_worker.domain.events import Happened
+from bpc_worker.domain.records import Passport, PassportVersion, Snapshot
+from bpc_worker.domain.states import PassportStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.keys import registry
 from bpc_worker.pipeline.rules import published_rules
-from bpc_worker.pipeline.session import PipelineSession
+from bpc_worker.pipeline.session import PipelineSession, check_reason, uuid_or_none
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of, one
 
-MAX_REASON = 1000
-
-_REVOCABLE = frozenset({"SIGNED", "ACTIVE", "SUPERSEDED"})
+Found = TypeVar("Found", "ListedVersion", "FoundPassport")
 
 
-Found = TypeVar("Found", "FoundVersion", "FoundPassport")
+class ListedVersion(PassportVersion, frozen=True, kw_only=True):
+    """With the battery it is about."""
 
-
-class FoundVersion(msgspec.Struct, frozen=True):
-    passport_version_id: UUID
-    passport_id: UUID
-    status: str
     serial: str
     product: str
 
 
-class FoundPassport(msgspec.Struct, frozen=True):
-    passport_id: UUID
-    serial: str
+class FoundPassport(Passport, frozen=True):
     product: str
 
 
-class ListedVersion(msgspec.Struct, frozen=True):
-    passport_version_id: UUID
-    passport_id: UUID
-    status: str
-    serial: str
-    product: str
-    law_date: date
-    issued_at: datetime
-    created_at: datetime
-
-
-class _Held(msgspec.Struct, frozen=True):
-    passport_version_id: UUID
-    passport_id: UUID
-    status: str
-    receipt_hash: bytes
-    signing_key_id: str
-    signature: bytes | None
-
-
-class _Snapshot(msgspec.Struct, frozen=True):
-    snapshot_id: UUID
-    status: str
-
-
-async def find_version(pipeline: PipelineSession, tx: Tx, wanted: str) -> FoundVersion:
+async def find_version(pipeline: PipelineSession, tx: Tx, wanted: str) -> ListedVersion:
     """By its id; by the id of its passport, or by a serial number, the newest."""
     rows = await tx.query("passports/find_versions", _wanted(pipeline, wanted))
-    return _only(all_of(rows, FoundVersion), "passport version")
+    return _only(all_of(rows, ListedVersion), "passport version")
 
 
 async def find_passport(pipeline: PipelineSession, tx: Tx, wanted: str) -> FoundPassport:
@@ -78,13 +45,13 @@ async def find_passport(pipeline: PipelineSession, tx: Tx, wanted: str) -> Found
 
 
 def _wanted(pipeline: PipelineSession, wanted: str) -> dict[str, object]:
-    try:
-        found: UUID | None = UUID(wanted)
-    except ValueError:
-        found = None
     # What the database cannot hold is not in it.
     storable = not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in wanted)
-    return {"tenant_id": pipeline.tenant_id, "id": found, "wanted": wanted if storable else None}
+    return {
+        "tenant_id": pipeline.tenant_id,
+        "id": uuid_or_none(wanted),
+        "wanted": wanted if storable else None,
+    }
 
 
 def _only(found: list[Found], what: str) -> Found:
@@ -120,8 +87,8 @@ async def compile_version(
     async with pipeline.transaction() as tx:
         found = await find_passport(pipeline, tx, passport)
         wanted = {"tenant_id": pipeline.tenant_id, "snapshot_id": snapshot_id}
-        snapshot = one(await tx.query("snapshots/read", wanted), _Snapshot, "snapshot")
-        if snapshot.status != "SEALED":
+        snapshot = one(await tx.query("snapshots/read", wanted), Snapshot, "snapshot")
+        if snapshot.status != SnapshotStatus.SEALED:
             raise Permanent(Code.SNAPSHOT_NOT_READY, f"the snapshot is {snapshot.status}, not SEALED")
         version = await published_rules(pipeline, tx, rules)
         payload: dict[str, object] = {
@@ -134,67 +101,62 @@ async def compile_version(
         return await tx.enqueue(NewJob(type="COMPILE_PASSPORT", payload=payload))
 
 
+@again
 async def activate(pipeline: PipelineSession, wanted: str) -> tuple[UUID, UUID | None]:
     """The version that is in force now, and the one that was until now. Activated again, nothing changes."""
-    return await again(lambda: _activate(pipeline, wanted))
-
-
-async def _activate(pipeline: PipelineSession, wanted: str) -> tuple[UUID, UUID | None]:
     async with pipeline.transaction() as tx:
         versions, version = await _hold(pipeline, tx, wanted)
-        if version.status == "ACTIVE":
+        if version.status == PassportStatus.ACTIVE:
             return version.passport_version_id, None
-        if version.status != "SIGNED":
+        if version.status != PassportStatus.SIGNED:
             raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {version.status}, not SIGNED")
         await _check_signature(pipeline, tx, version)
-        former = next((each for each in versions if each.status == "ACTIVE"), None)
+        former = next((each for each in versions if each.status == PassportStatus.ACTIVE), None)
         happened: list[Happened] = []
         if former is not None:
-            await _move(pipeline, tx, former, "SUPERSEDED")
+            await _move(pipeline, tx, former, PassportStatus.SUPERSEDED)
             by = {"superseded_by": str(version.passport_version_id)}
             happened.append(_happened("PASSPORT_SUPERSEDED", former, by))
-        await _move(pipeline, tx, version, "ACTIVE")
+        await _move(pipeline, tx, version, PassportStatus.ACTIVE)
         of = {"supersedes": None if former is None else str(former.passport_version_id)}
         happened.append(_happened("PASSPORT_ACTIVATED", version, of))
         await pipeline.record(tx, *happened)
         return version.passport_version_id, None if former is None else former.passport_version_id
 
 
+@again
 async def revoke(pipeline: PipelineSession, wanted: str, reason: str) -> tuple[UUID, bool]:
     """The version that is revoked, and whether it was not before. The reason stands in the audit trail."""
-    if not reason.strip() or len(reason) > MAX_REASON or not reason.isprintable():
-        raise Permanent(Code.VALIDATION_ERROR, f"a reason is one line of 1 to {MAX_REASON} characters")
-    return await again(lambda: _revoke(pipeline, wanted, reason))
-
-
-async def _revoke(pipeline: PipelineSession, wanted: str, reason: str) -> tuple[UUID, bool]:
+    check_reason(reason)
     async with pipeline.transaction() as tx:
         versions, version = await _hold(pipeline, tx, wanted)
         if len(versions) > 1 and wanted.lower() != str(version.passport_version_id):
             listed = ", ".join(f"{each.passport_version_id} ({each.status})" for each in versions)
             raise Permanent(Code.VALIDATION_ERROR, f"it has several versions, say which: {listed}")
-        if version.status == "REVOKED":
+        if version.status == PassportStatus.REVOKED:
             return version.passport_version_id, False
-        if version.status not in _REVOCABLE:
+        if version.status == PassportStatus.COMPILING:
             raise Permanent(
                 Code.VALIDATION_ERROR, f"the passport version is {version.status}: not signed yet"
             )
-        await _move(pipeline, tx, version, "REVOKED")
+        await _move(pipeline, tx, version, PassportStatus.REVOKED)
         why = {"reason": reason, "former_status": version.status}
         await pipeline.record(tx, _happened("PASSPORT_REVOKED", version, why))
         return version.passport_version_id, True
 
 
-async def _hold(pipeline: PipelineSession, tx: Tx, wanted: str) -> tuple[list[_Held], _Held]:
+async def _hold(
+    pipeline: PipelineSession, tx: Tx, wanted: str
+) -> tuple[list[PassportVersion], PassportVersion]:
     """All versions of the passport, held until the transaction ends, and the one that is meant."""
     found = await find_version(pipeline, tx, wanted)
     params = {"tenant_id": pipeline.tenant_id, "passport_id": found.passport_id}
-    versions = all_of(await tx.query("passports/lock_versions", params), _Held)
+    versions = all_of(await tx.query("passports/lock_versions", params), PassportVersion)
     [held] = [each for each in versions if each.passport_version_id == found.passport_version_id]
     return versions, held
 
 
-async def _check_signature(pipeline: PipelineSession, tx: Tx, version: _Held) -> None:
+async def _check_signature(pipeline: PipelineSession, tx: Tx, version: PassportVersion) -> None:
     """What nobody can verify does not come into force."""
     try:
         keys = await registry(pipeline, tx)
@@ -203,12 +165,12 @@ async def _check_signature(pipeline: PipelineSession, tx: Tx, version: _Held) ->
         raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
 
 
-async def _move(pipeline: PipelineSession, tx: Tx, version: _Held, status: str) -> None:
+async def _move(pipeline: PipelineSession, tx: Tx, version: PassportVersion, status: PassportStatus) -> None:
     params = {"tenant_id": pipeline.tenant_id, "passport_version_id": version.passport_version_id}
     await tx.query("passports/set_status", params | {"status": status})
 
 
-def _happened(event_type: str, version: _Held, more: Mapping[str, object]) -> Happened:
+def _happened(event_type: str, version: PassportVersion, more: Mapping[str, object]) -> Happened:
     about: dict[str, object] = {
         "passport_version_id": str(version.passport_version_id),
         "receipt_hash": version.receipt_hash.hex(),

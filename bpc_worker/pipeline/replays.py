@@ -22,6 +22,7 @@ from bpc_worker.core.rules.source import RuleError
 from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
+from bpc_worker.domain.states import PassportStatus
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.passports import list_versions
 from bpc_worker.pipeline.session import PipelineSession
@@ -50,7 +51,7 @@ async def replay_version(pipeline: PipelineSession, wanted: str) -> Replayed:
 async def replay_all(pipeline: PipelineSession) -> AsyncIterator[Replayed]:
     """Every version of the tenant that is signed, oldest first."""
     for listed in reversed(await list_versions(pipeline)):
-        if listed.status != "COMPILING":
+        if listed.status != PassportStatus.COMPILING:
             yield await replay_version(pipeline, str(listed.passport_version_id))
 
 

@@ -1,6 +1,7 @@
 """Rule packages: add a version, have it tested, publish it."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -11,22 +12,16 @@ from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import RuleError, render
 from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.domain.events import Happened
+from bpc_worker.domain.records import RulesVersion
+from bpc_worker.domain.states import RulesStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of, maybe, one
+from bpc_worker.rows import maybe, one
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
-
-
-class RulesVersion(msgspec.Struct, frozen=True):
-    rule_package_version_id: UUID
-    name: str
-    version: int
-    status: str
-    dsl_sha256: bytes
 
 
 class RuleTestOutcome(msgspec.Struct, frozen=True):
@@ -73,36 +68,32 @@ async def add_rules(pipeline: PipelineSession, name: str, source: str) -> RulesV
         "tests_sha256": sha256(text_of_tests(source).encode()),
     }
 
-    async def add() -> RulesVersion:
-        async with pipeline.transaction() as tx:
-            await tx.query("rules/add_package", params)
-            await tx.query("rules/add_version", params)
-            return one(await tx.query("rules/find_text", params), RulesVersion, "version of a rule package")
-
-    return await again(add)  # of two that add at the same moment, one takes the number of the other
+    return await _add(pipeline, params)
 
 
+@again  # of two that add at the same moment, one takes the number of the other
+async def _add(pipeline: PipelineSession, params: Mapping[str, object]) -> RulesVersion:
+    async with pipeline.transaction() as tx:
+        await tx.query("rules/add_package", params)
+        await tx.query("rules/add_version", params)
+        return one(await tx.query("rules/find_text", params), RulesVersion, "version of a rule package")
+
+
+@again
 async def run_rule_tests(pipeline: PipelineSession, wanted: str, *, seed: int = 0) -> JobId:
     """Queue the run of its own tests; VALIDATED when all pass and there are enough of them."""
-
-    async def queue() -> JobId:
-        async with pipeline.transaction() as tx:
-            version = await find_rules(pipeline, tx, wanted)
-            payload = {"rule_package_version_id": str(version.rule_package_version_id), "seed": seed}
-            return await tx.enqueue(NewJob(type="RUN_RULE_TESTS", payload=payload))
-
-    return await again(queue)
+    async with pipeline.transaction() as tx:
+        version = await find_rules(pipeline, tx, wanted)
+        payload = {"rule_package_version_id": str(version.rule_package_version_id), "seed": seed}
+        return await tx.enqueue(NewJob(type="RUN_RULE_TESTS", payload=payload))
 
 
+@again
 async def publish_rules(pipeline: PipelineSession, wanted: str) -> RulesVersion:
     """From now on passports can be compiled with it. Published again, it is what it was."""
-
-    async def publish() -> RulesVersion:
-        async with pipeline.transaction() as tx:
-            found = await find_rules(pipeline, tx, wanted)
-            return await _publish(pipeline, tx, str(found.rule_package_version_id))
-
-    return await again(publish)
+    async with pipeline.transaction() as tx:
+        found = await find_rules(pipeline, tx, wanted)
+        return await _publish(pipeline, tx, str(found.rule_package_version_id))
 
 
 async def _publish(pipeline: PipelineSession, tx: Tx, version_id: str) -> RulesVersion:
@@ -118,10 +109,10 @@ async def _publish(pipeline: PipelineSession, tx: Tx, version_id: str) -> RulesV
             payload={"dsl_sha256": version.dsl_sha256.hex()},
         )
         await pipeline.record(tx, happened)
-    elif version.status != "PUBLISHED":
+    elif version.status != RulesStatus.PUBLISHED:
         label = f"{version.name}@{version.version}"
         hint = f"have it tested first: `bpc-worker rules run-tests {label} --wait`"
-        if version.status == "RETIRED":
+        if version.status == RulesStatus.RETIRED:
             hint = "add a new version: `bpc-worker rules add`"
         raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"{label} is {version.status}, not VALIDATED; {hint}")
     return version
@@ -157,5 +148,4 @@ async def published_rules(pipeline: PipelineSession, tx: Tx, name: str) -> Rules
 
 
 async def list_rules(pipeline: PipelineSession) -> list[RulesVersion]:
-    async with pipeline.reading() as tx:
-        return all_of(await tx.query("rules/list", {"tenant_id": pipeline.tenant_id}), RulesVersion)
+    return await pipeline.rows("rules/list", RulesVersion)

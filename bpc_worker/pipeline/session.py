@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-
-import msgspec
+from typing import TypeVar
+from uuid import UUID
 
 from bpc_worker import wiring
 from bpc_worker.amqp.listener import publish_once
@@ -15,24 +15,19 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
+from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.session import Origin, Session, begin
-from bpc_worker.postgres.sql_files import query
 from bpc_worker.registry import Registry
+from bpc_worker.rows import all_of, value
 
+T = TypeVar("T")
 Tell = Callable[[Sequence[NewJob]], None]  # what was queued, after the commit
+
+MAX_REASON = 1000
 
 _CALL_SECONDS = 10.0
 _STATEMENT_SECONDS = 60.0
-
-
-class _Found(msgspec.Struct, frozen=True):
-    tenant_id: TenantId
-    name: str
-
-
-class _Login(msgspec.Struct, frozen=True):
-    login: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +75,26 @@ class PipelineSession:
             self.link.drop()  # the server rolls back; the next transaction connects anew
             raise
 
+    async def rows(self, name: str, record_type: type[T], **params: object) -> list[T]:
+        """What a query finds of the tenant's, in a view of its own."""
+        async with self.reading() as tx:
+            return all_of(await tx.query(name, {"tenant_id": self.tenant_id} | params), record_type)
+
     async def record(self, tx: Tx, *happened: Happened) -> None:
         await record(tx, *happened, tenant_id=self.tenant_id, actor_id=self.actor_id)
+
+
+def uuid_or_none(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def check_reason(reason: str) -> None:
+    """It goes into the audit trail, for ever."""
+    if not reason.strip() or len(reason) > MAX_REASON or not reason.isprintable():
+        raise Permanent(Code.VALIDATION_ERROR, f"a reason is one line of 1 to {MAX_REASON} characters")
 
 
 @asynccontextmanager
@@ -91,16 +104,13 @@ async def open_pipeline(
     """The pipeline of a tenant, by id or by name."""
     link = Link(wiring.dsn(settings, url))
     try:
-        rows = await link.run(query("tenants/find"), {"wanted": tenant}, timeout=_CALL_SECONDS)
-        if not rows:
-            hint = "add it with `bpc-worker tenant add NAME`"
-            raise Permanent(Code.NOT_FOUND, f"no tenant {tenant!r}; {hint}")
-        found = msgspec.convert(rows[0], _Found)
-        [login] = await link.run(b"SELECT session_user::text AS login", timeout=_CALL_SECONDS)
-        actor = f"user:{msgspec.convert(login, _Login).login}"
+        found = await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)
+        login = value(await link.run(b"SELECT session_user::text", timeout=_CALL_SECONDS), str)
         tracer = wiring.tracer(settings)
         try:
-            yield PipelineSession(settings, registry, found.tenant_id, found.name, actor, link, tell, tracer)
+            yield PipelineSession(
+                settings, registry, found.tenant_id, found.name, f"user:{login}", link, tell, tracer
+            )
         finally:
             await asyncio.to_thread(tracer.close)  # it may wait for the collector, and others may not
     finally:

@@ -1,25 +1,22 @@
 """Snapshots: the facts of chosen document versions, kept together and sealed under one hash."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
+from bpc_worker.domain import records
+from bpc_worker.domain.states import DocumentStatus, PassportStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.documents import Document, find_document
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of, maybe, one
+from bpc_worker.rows import all_of, maybe, value
 
 
-class Snapshot(msgspec.Struct, frozen=True):
-    snapshot_id: UUID
-    status: str
-    snapshot_hash: bytes | None
-    created_at: datetime
+class Snapshot(records.Snapshot, frozen=True):
     facts: int
 
 
@@ -33,7 +30,7 @@ class SourceRef(msgspec.Struct, frozen=True):
 
 class VersionRef(msgspec.Struct, frozen=True):
     passport_version_id: UUID
-    status: str
+    status: PassportStatus
 
 
 class SnapshotDetail(Snapshot, frozen=True):
@@ -43,45 +40,36 @@ class SnapshotDetail(Snapshot, frozen=True):
     passport_versions: list[VersionRef]
 
 
-class _Made(msgspec.Struct, frozen=True):
-    snapshot_id: UUID
-
-
 class _Contradiction(msgspec.Struct, frozen=True):
     fact_type: str
     fact_key: str
     documents: list[str]
 
 
+@again
 async def create_snapshot(pipeline: PipelineSession, documents: Sequence[str]) -> Snapshot:
     """BUILDING, with the facts of these documents; nothing is made when they cannot stand together."""
-
-    async def create() -> Snapshot:
-        async with pipeline.transaction() as tx:
-            made = one(  # first: from here on retention waits for us
-                await tx.query("builds/make_snapshot", {"tenant_id": pipeline.tenant_id}), _Made, "snapshot"
-            )
-            found = [await find_document(pipeline, tx, wanted) for wanted in documents]
-            _check_validated(found)
-            params = {
-                "tenant_id": pipeline.tenant_id,
-                "snapshot_id": made.snapshot_id,
-                "document_version_ids": [document.document_version_id for document in found],
-            }
-            if not await tx.query("snapshots/fill", params):
-                message = "there are no facts in these documents; name others"
-                raise Permanent(Code.VALIDATION_ERROR, message)
-            _check_agreement(all_of(await tx.query("snapshots/contradictions", params), _Contradiction))
-            return await _snapshot(pipeline, tx, made.snapshot_id)
-
-    return await again(create)
+    async with pipeline.transaction() as tx:
+        # First: from here on retention waits for us.
+        made = value(await tx.query("builds/make_snapshot", {"tenant_id": pipeline.tenant_id}), UUID)
+        found = [await find_document(pipeline, tx, wanted) for wanted in documents]
+        _check_validated(found)
+        params = {
+            "tenant_id": pipeline.tenant_id,
+            "snapshot_id": made,
+            "document_version_ids": [document.document_version_id for document in found],
+        }
+        if not await tx.query("snapshots/fill", params):
+            raise Permanent(Code.VALIDATION_ERROR, "there are no facts in these documents; name others")
+        _check_agreement(all_of(await tx.query("snapshots/contradictions", params), _Contradiction))
+        return await _snapshot(pipeline, tx, made)
 
 
 def _check_validated(documents: Sequence[Document]) -> None:
     wrong = [
         f"{document.external_ref} is {document.status}"
         for document in documents
-        if document.status != "VALIDATED"
+        if document.status != DocumentStatus.VALIDATED
     ]
     if wrong:
         hint = "`bpc-worker document show` says why; a snapshot takes VALIDATED documents only"
@@ -97,17 +85,14 @@ def _check_agreement(contradictions: Sequence[_Contradiction]) -> None:
         raise Permanent(Code.VALIDATION_ERROR, f"the documents contradict each other: {said}; {hint}")
 
 
+@again
 async def seal_snapshot(pipeline: PipelineSession, snapshot_id: UUID) -> JobId | None:
     """Queue the sealing; None when it is sealed already."""
-
-    async def queue() -> JobId | None:
-        async with pipeline.transaction() as tx:
-            if (await _snapshot(pipeline, tx, snapshot_id)).status == "SEALED":
-                return None
-            payload = {"snapshot_id": str(snapshot_id), "seal": True}
-            return await tx.enqueue(NewJob(type="BUILD_SNAPSHOT", payload=payload))
-
-    return await again(queue)
+    async with pipeline.transaction() as tx:
+        if (await _snapshot(pipeline, tx, snapshot_id)).status == SnapshotStatus.SEALED:
+            return None
+        payload = {"snapshot_id": str(snapshot_id), "seal": True}
+        return await tx.enqueue(NewJob(type="BUILD_SNAPSHOT", payload=payload))
 
 
 async def _snapshot(pipeline: PipelineSession, tx: Tx, snapshot_id: UUID) -> Snapshot:
@@ -133,6 +118,4 @@ async def list_snapshots(
     pipeline: PipelineSession, *, status: str | None = None, limit: int = 1000
 ) -> list[Snapshot]:
     """Newest first."""
-    params = {"tenant_id": pipeline.tenant_id, "status": status, "limit": limit}
-    async with pipeline.reading() as tx:
-        return all_of(await tx.query("snapshots/list", params), Snapshot)
+    return await pipeline.rows("snapshots/list", Snapshot, status=status, limit=limit)

@@ -3,7 +3,6 @@
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from uuid import UUID
 
 import msgspec
@@ -12,43 +11,29 @@ from bpc_worker.core.base import canonical_json, signing
 from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.passport import bundle
 from bpc_worker.core.passport.bundle import BundleError
-from bpc_worker.handler_api import Tx
+from bpc_worker.domain.records import Fact
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.pipeline.keys import registry
-from bpc_worker.pipeline.passports import find_version
+from bpc_worker.pipeline.keys import sound_registry
+from bpc_worker.pipeline.passports import ListedVersion, find_version
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import all_of, one
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(ListedVersion, frozen=True, kw_only=True):
     """Columns as they are: whether they agree is for others to say."""
 
-    passport_version_id: UUID
     tenant_id: UUID
-    passport_id: UUID
     battery_product_id: UUID
     snapshot_id: UUID
     rule_package_version_id: UUID
     compiler_build_id: str
-    law_date: date
-    issued_at: datetime
-    status: str
-    serial: str
-    product: str
     payload: bytes
     proof: bytes
     receipt: bytes
-    payload_hash: bytes
-    proof_root_hash: bytes
     disclosure_root: bytes
-    receipt_hash: bytes
     disclosure_seed: bytes
-    signing_key_id: str
-    signature: bytes | None
     public_key: bytes | None
-    qr_payload: str | None
     qr_png: bytes | None
-    created_at: datetime
     snapshot: bytes | None
     snapshot_hash: bytes | None
     dsl: str
@@ -59,10 +44,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return f"Row(passport_version_id={self.passport_version_id})"  # never the seed of the salts
 
 
-class StoredFact(msgspec.Struct, frozen=True):
-    fact_type: str
-    fact_key: str
-    canonical: bytes
+class StoredFact(Fact, frozen=True):
     payload_hash: bytes
     payload: object
 
@@ -159,12 +141,5 @@ async def read_version(pipeline: PipelineSession, wanted: str) -> StoredVersion:
             row,
             sorted(facts, key=lambda each: (each.fact_type, each.fact_key)),
             sorted(sources, key=lambda each: (each.fact_type, each.fact_key, each.place)),
-            await _registry(pipeline, tx),
+            await sound_registry(pipeline, tx),
         )
-
-
-async def _registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
-    try:
-        return await registry(pipeline, tx)
-    except signing.SignatureError as error:  # a key that cannot have come in by the front door
-        raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error}") from error

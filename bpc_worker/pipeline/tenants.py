@@ -1,9 +1,8 @@
 """Tenants and jobs, as commands add them. Raises JobError; prints nothing."""
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
-from uuid import UUID
 
 import msgspec
 
@@ -13,11 +12,13 @@ from bpc_worker.config.settings import Settings
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 from bpc_worker.jobs.payloads import decode
+from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.postgres.sql_files import query
+from bpc_worker.postgres.tenants import Tenant
 from bpc_worker.registry import Registry
-from bpc_worker.rows import all_of, as_uuid
+from bpc_worker.rows import as_uuid
 
 _CALL_SECONDS = 10.0
 
@@ -31,23 +32,20 @@ class Queued:
 
 async def add_tenant(settings: Settings, url: str, name: str) -> tuple[TenantId, bool]:
     """The tenant's id, and whether it is new."""
-    rows = await _run(settings, url, "tenants/add", {"name": name})
+    with _link(settings, url) as link:
+        rows = await link.run(query("tenants/add"), {"name": name}, timeout=_CALL_SECONDS)
     return TenantId(as_uuid(rows[0]["tenant_id"])), bool(rows[0]["added"])
 
 
-class Tenant(msgspec.Struct, frozen=True):
-    tenant_id: UUID
-    name: str
-    created_at: datetime
-
-
 async def list_tenants(settings: Settings, url: str) -> list[Tenant]:
-    return all_of(await _run(settings, url, "tenants/list", {}), Tenant)
+    with _link(settings, url) as link:
+        return await tenants.list_tenants(link, timeout=_CALL_SECONDS)
 
 
 async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: str, job: NewJob) -> Queued:
     """Insert, commit, then wake the workers: a failed wake-up is never a lost job."""
-    tenant_id = await _tenant(settings, url, tenant)
+    with _link(settings, url) as link:
+        tenant_id = (await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)).tenant_id
     store = PostgresJobs(wiring.dsn(settings, url), wiring.queue_settings(settings, registry))
     not_told = None
     with closing(wiring.tracer(settings)) as tracer, tracer.producing(f"enqueue {job.type}") as traceparent:
@@ -61,17 +59,11 @@ async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: s
     return Queued(job_id=done.job_id, added=done.added, not_told=not_told)
 
 
-async def _tenant(settings: Settings, url: str, wanted: str) -> TenantId:
-    rows = await _run(settings, url, "tenants/find", {"wanted": wanted})
-    if not rows:
-        raise Permanent(Code.NOT_FOUND, f"no tenant {wanted!r}; add it with `bpc-worker tenant add NAME`")
-    return TenantId(as_uuid(rows[0]["tenant_id"]))
-
-
-async def _run(settings: Settings, url: str, name: str, params: dict[str, object]) -> list[dict[str, object]]:
+@contextmanager
+def _link(settings: Settings, url: str) -> Iterator[Link]:
     link = Link(wiring.dsn(settings, url))
     try:
-        return await link.run(query(name), params, timeout=_CALL_SECONDS)
+        yield link
     finally:
         link.drop()
 

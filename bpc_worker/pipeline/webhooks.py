@@ -11,12 +11,13 @@ from bpc_worker import ids, wiring
 from bpc_worker.core.base.signing import SEED_SIZE
 from bpc_worker.core.webhook_signature import WebhookKeys, WebhookSignatureError, secret_from
 from bpc_worker.domain.events import Happened
+from bpc_worker.domain.states import EndpointStatus
 from bpc_worker.egress.targets import target_of
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.pipeline.session import PipelineSession
+from bpc_worker.pipeline.session import PipelineSession, check_reason, uuid_or_none
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of, one
+from bpc_worker.rows import all_of
 
 ALL_EVENTS = "*"
 EVENT_TYPES = (
@@ -25,7 +26,6 @@ EVENT_TYPES = (
     "PASSPORT_SUPERSEDED", "PASSPORT_REVOKED", "PASSPORT_EXPORTED", "WEBHOOK_ENDPOINT_DISABLED",
     "KEY_ADDED", "KEY_RETIRED", "KEY_REVOKED", "RETENTION_APPLIED", "JOB_DEAD_LETTERED",
 )  # fmt: skip
-MAX_REASON = 1000
 
 _SECRET_BYTES = 32
 
@@ -33,7 +33,7 @@ _SECRET_BYTES = 32
 class Endpoint(msgspec.Struct, frozen=True):
     webhook_endpoint_id: UUID
     url: str
-    status: str
+    status: EndpointStatus
     max_attempts: int
     public_key: bytes
     former_until: datetime | None
@@ -51,10 +51,6 @@ class Keys(msgspec.Struct, frozen=True):
     secret: str
     public_key: bytes
     former_until: datetime | None = None
-
-
-class _Rotated(msgspec.Struct, frozen=True):
-    former_until: datetime | None
 
 
 async def add_endpoint(
@@ -112,19 +108,18 @@ async def rotate(
             "public_key": keys.public_key,
             "overlap_seconds": overlap_seconds,
         }
-        rotated = one(await tx.query("webhooks/rotate", params), _Rotated, "endpoint")
-    return Keys(endpoint.webhook_endpoint_id, keys.secret_text, keys.public_key, rotated.former_until)
+        [row] = await tx.query("webhooks/rotate", params)
+    former_until = msgspec.convert(row["former_until"], datetime | None)
+    return Keys(endpoint.webhook_endpoint_id, keys.secret_text, keys.public_key, former_until)
 
 
 async def list_endpoints(pipeline: PipelineSession) -> list[Endpoint]:
-    async with pipeline.reading() as tx:
-        params = {"tenant_id": pipeline.tenant_id, "id": None, "url": None}
-        return all_of(await tx.query("webhooks/list", params), Endpoint)
+    return await pipeline.rows("webhooks/list", Endpoint, id=None, url=None)
 
 
 async def find_endpoint(pipeline: PipelineSession, tx: Tx, wanted: str) -> Endpoint:
     """By its id, or by its address if no other has the same."""
-    params = {"tenant_id": pipeline.tenant_id, "id": _uuid(wanted), "url": wanted.replace("\0", "")}
+    params = {"tenant_id": pipeline.tenant_id, "id": uuid_or_none(wanted), "url": wanted.replace("\0", "")}
     found = all_of(await tx.query("webhooks/list", params), Endpoint)
     if not found:
         raise Permanent(Code.NOT_FOUND, "there is no such endpoint; `bpc-worker webhook list` shows them")
@@ -134,33 +129,22 @@ async def find_endpoint(pipeline: PipelineSession, tx: Tx, wanted: str) -> Endpo
     return found[0]
 
 
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
-
-
+@again
 async def disable(pipeline: PipelineSession, wanted: str, reason: str) -> tuple[Endpoint, bool]:
     """The endpoint, and whether it was ACTIVE until now. What is still PENDING fails when its turn comes."""
-    if not reason.strip() or len(reason) > MAX_REASON or not reason.isprintable():
-        raise Permanent(Code.VALIDATION_ERROR, f"a reason is one line of 1 to {MAX_REASON} characters")
-
-    async def work() -> tuple[Endpoint, bool]:
-        async with pipeline.transaction() as tx:
-            endpoint = await find_endpoint(pipeline, tx, wanted)
-            if not await tx.query("webhooks/disable", of(pipeline, endpoint) | {"reason": reason}):
-                return endpoint, False
-            happened = Happened(
-                event_type="WEBHOOK_ENDPOINT_DISABLED",
-                aggregate_type="webhook_endpoint",
-                aggregate_id=endpoint.webhook_endpoint_id,
-                payload={"reason": reason},
-            )
-            await pipeline.record(tx, happened)
-            return endpoint, True
-
-    return await again(work)
+    check_reason(reason)
+    async with pipeline.transaction() as tx:
+        endpoint = await find_endpoint(pipeline, tx, wanted)
+        if not await tx.query("webhooks/disable", of(pipeline, endpoint) | {"reason": reason}):
+            return endpoint, False
+        happened = Happened(
+            event_type="WEBHOOK_ENDPOINT_DISABLED",
+            aggregate_type="webhook_endpoint",
+            aggregate_id=endpoint.webhook_endpoint_id,
+            payload={"reason": reason},
+        )
+        await pipeline.record(tx, happened)
+        return endpoint, True
 
 
 async def enable(pipeline: PipelineSession, wanted: str) -> tuple[Endpoint, bool]:

@@ -1,29 +1,26 @@
 """Run a transaction again that met another one."""
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
-
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from bpc_worker.jobs.errors import JobError, RunAgain
+from bpc_worker.waiting.retries import Retries
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
-_MOST_RUNS = 20
 _UNIQUE_VIOLATION = "23505"
 
 
-async def again(work: Callable[[], Awaitable[T]]) -> T:
-    """The result of `work`, a whole transaction that writes nothing unless it ends well."""
-    async for run in AsyncRetrying(
-        retry=retry_if_exception(_met_another),
-        wait=wait_random_exponential(multiplier=0.02, max=0.5),
-        stop=stop_after_attempt(_MOST_RUNS),
-        reraise=True,
-    ):
-        with run:
-            return await work()
-    raise AssertionError("unreachable: tenacity returns or raises")
+def again(work: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[object, object, T]]:
+    """For `work` that is a whole transaction, and writes nothing unless it ends well."""
+
+    @wraps(work)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await _RETRIES.run(work, *args, **kwargs)
+
+    return run
 
 
 def _met_another(error: BaseException) -> bool:
@@ -31,3 +28,6 @@ def _met_another(error: BaseException) -> bool:
     if isinstance(error, RunAgain):
         return True
     return isinstance(error, JobError) and (error.detail or {}).get("sqlstate") == _UNIQUE_VIOLATION
+
+
+_RETRIES = Retries(when=_met_another, first_pause=0.02, longest_pause=0.5, tries=20)

@@ -24,10 +24,10 @@ def reading(what: str, path: Path) -> "Iterator[Kept]":
 @contextmanager
 def writing(out: Path, what: str) -> Iterator[BinaryIO]:
     """A new file, whole under its name after the block."""
-    from bpc_worker.files.writing import new_file
+    from bpc_worker.files.writing import whole_file
 
     try:
-        with new_file(out) as file:
+        with whole_file(out) as file:
             yield file
     except FileExistsError:
         fail(EXIT_USAGE, f"--out {out} exists already: {what} is never overwritten", "name another file")

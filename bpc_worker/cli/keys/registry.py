@@ -24,7 +24,7 @@ from bpc_worker.cli.keys import keys
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config.settings import Settings
-    from bpc_worker.pipeline.keys import Key
+    from bpc_worker.domain.records import SigningKey
 
 _STDOUT = "-"
 
@@ -106,7 +106,7 @@ def keys_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
     )
 
 
-def _entry(key: "Key") -> dict[str, str]:
+def _entry(key: "SigningKey") -> dict[str, str]:
     """As it stands in a registry file."""
     from bpc_worker.files.keys import base64
 

@@ -9,6 +9,7 @@ from bpc_worker.cli._common.options import config_option, json_option, tenant_op
 from bpc_worker.cli._common.output import EXIT_FAILED, show_json, tell
 from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli.passport import passport
+from bpc_worker.domain.states import BuildStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from collections.abc import Callable
@@ -59,7 +60,7 @@ def build(
     if no_wait and not found.ended:
         tell(f"build {state.build_id} is queued; the same command without --no-wait watches it")
         _echo(state.build_id, as_json=as_json)
-    elif state.state == "DONE":
+    elif state.state == BuildStatus.DONE:
         tell(f"done: `bpc-worker passport show {state.passport_version_id}` shows it")
         _echo(state.passport_version_id, as_json=as_json)
     else:
@@ -100,14 +101,14 @@ def _progress(*, quiet: bool) -> "Callable[[BuildState], None]":
 
 def _line(state: "BuildState") -> str:
     documents = ", ".join(f"{each['file']} {each['status']}" for each in state.documents)
-    detail = f": {documents}" if state.state == "DOCUMENTS" else ""
+    detail = f": {documents}" if state.state == BuildStatus.DOCUMENTS else ""
     return f"build {state.build_id} {state.state}{detail}"
 
 
 def why_not_done(found: "Watched", timeout: float) -> list[str]:
     """In words, with what to do about it."""
     state = found.state
-    if state.state == "STOPPED":
+    if state.state == BuildStatus.STOPPED:
         first = "the build was stopped; mend this, then run the same command again:"
         return [first, *(f"  {_error(each)}" for each in state.errors or [])]
     if found.troubles:

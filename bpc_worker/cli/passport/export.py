@@ -8,6 +8,7 @@ from bpc_worker.cli._common.options import FILE, config_option, tenant_option
 from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, fail, refused, tell
 from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli.passport import VERSION_ID, passport
+from bpc_worker.domain.states import PassportStatus
 
 _AUDIENCES = ["public", "legitimate_interest", "authorities", "commission"]
 
@@ -30,7 +31,7 @@ def export(wanted: str, *, out: Path, audience: str | None, tenant: str, config_
     \b
     Example: bpc-worker passport export HLS-EV78-2028-000417 --out out --audience public --tenant acme
     """
-    from bpc_worker.files.exporting import ExportFileError, write_new
+    from bpc_worker.files.writing import ExportFileError, write_new
     from bpc_worker.pipeline.export import export as exported
 
     if not out.is_dir() and out.suffix != ".zip":
@@ -44,5 +45,5 @@ def export(wanted: str, *, out: Path, audience: str | None, tenant: str, config_
         tell("it was there already, with the same bytes")
     if audience is None:
         tell("it has all fields and the suppliers' facts; --audience makes one that can be handed on")
-    if found.status != "ACTIVE":
+    if found.status != PassportStatus.ACTIVE:
         tell(f"the version is {found.status}, which the bundle does not say")

@@ -23,6 +23,7 @@ from bpc_worker.cli._common.output import (
 )
 from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 from bpc_worker.cli.passport import VERSION_ID, passport
+from bpc_worker.domain.states import PassportStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from datetime import datetime
@@ -31,14 +32,12 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.pipeline.session import PipelineSession
     from bpc_worker.pipeline.stored import StoredVersion
 
-_STATUSES = ["COMPILING", "SIGNED", "ACTIVE", "SUPERSEDED", "REVOKED"]
-
 
 @passport.command("list")
 @click.option(
     "--passport", "wanted", metavar="ID", help="Of one battery: id of its passport, or serial number."
 )
-@click.option("--status", type=click.Choice(_STATUSES), help="Only those.")
+@click.option("--status", type=click.Choice([*PassportStatus]), help="Only those.")
 @limit_option
 @tenant_option
 @json_option("One JSON object per version.")

@@ -17,9 +17,11 @@ from bpc_worker.cli._common.output import (
 )
 from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 from bpc_worker.cli.rules import RULE_FILE, rules, text_from
+from bpc_worker.domain.states import RulesStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.pipeline.rules import RulesDetail, RulesVersion
+    from bpc_worker.domain.records import RulesVersion
+    from bpc_worker.pipeline.rules import RulesDetail
     from bpc_worker.postgres.queue.job_states import JobState
 
 _WANTED = "RULES is NAME for the newest version, NAME@VERSION, or the id of a version."
@@ -48,8 +50,8 @@ def rules_add(name: str, file: str, *, tenant: str, as_json: bool, config_path: 
     found = in_pipeline(config_path, tenant, add_rules, name, text_from(file))
     click.echo(json_text(found) if as_json else _label(found))
     step = {
-        "DRAFT": f"have it tested: `bpc-worker rules run-tests {_label(found)} --wait`",
-        "VALIDATED": f"publish it: `bpc-worker rules publish {_label(found)}`",
+        RulesStatus.DRAFT: f"have it tested: `bpc-worker rules run-tests {_label(found)} --wait`",
+        RulesStatus.VALIDATED: f"publish it: `bpc-worker rules publish {_label(found)}`",
     }
     tell(f"{_label(found)} is {found.status}" + (f"; {step[found.status]}" if found.status in step else ""))
 

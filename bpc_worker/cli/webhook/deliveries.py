@@ -24,14 +24,13 @@ from bpc_worker.cli._common.output import (
 )
 from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 from bpc_worker.cli.webhook import ENDPOINT, webhook
+from bpc_worker.domain.states import DeliveryStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from uuid import UUID
 
     from bpc_worker.pipeline.deliveries import Delivery
     from bpc_worker.pipeline.session import PipelineSession
-
-_STATUSES = ("PENDING", "DELIVERED", "FAILED")
 
 
 @webhook.command("test", epilog=ENDPOINT)
@@ -74,7 +73,9 @@ async def _wait_for(pipeline: "PipelineSession", delivery_id: "UUID", seconds: f
 
 @webhook.command("deliveries", epilog=ENDPOINT)
 @click.option("--endpoint", help="Only to this endpoint.")
-@click.option("--status", type=click.Choice(_STATUSES, case_sensitive=False), help="Only with this status.")
+@click.option(
+    "--status", type=click.Choice([*DeliveryStatus], case_sensitive=False), help="Only with this status."
+)
 @click.option("--newer", type=LENGTH, help="Only those made less than this ago, like 2h.")
 @limit_option
 @tenant_option

@@ -65,11 +65,11 @@ class Compiled:
     receipt: Receipt
 
 
-def version_id(identity: Identity, snapshot: SealedSnapshot) -> UUID:
+def version_id(identity: Identity, snapshot_id: UUID) -> UUID:
     return passport_version_id(
         tenant_id=identity.tenant_id,
         passport_id=identity.passport_id,
-        snapshot_id=snapshot.snapshot_id,
+        snapshot_id=snapshot_id,
         rule_package_version_id=identity.rule_package_version_id,
         compiler_build_id=identity.compiler_build_id,
         law_date=identity.law_date,
@@ -178,7 +178,7 @@ def _receipt(snapshot: SealedSnapshot, identity: Identity, payload: bytes, root:
     return Receipt(
         issued_at=identity.issued_at,
         tenant_id=identity.tenant_id,
-        passport_version_id=version_id(identity, snapshot),
+        passport_version_id=version_id(identity, snapshot.snapshot_id),
         passport_id=identity.passport_id,
         battery_product_id=identity.battery_product_id,
         snapshot_id=snapshot.snapshot_id,

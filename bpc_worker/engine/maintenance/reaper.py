@@ -5,13 +5,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
-
 from bpc_worker.engine.health import Health
 from bpc_worker.jobs.errors import JobError, Retryable, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import Status
 from bpc_worker.jobs.store import JobStore, Reaped
 from bpc_worker.observability import log
+from bpc_worker.waiting.retries import Retries
 
 _log = log.get("reaper")
 _PASS_SECONDS = 0.2
@@ -90,17 +89,9 @@ class Reaper:
         return moved
 
     async def _page(self) -> list[Reaped]:
-        async for attempt in AsyncRetrying(
-            retry=retry_if_exception(_transient),
-            wait=wait_random_exponential(multiplier=0.1, max=1.0),
-            stop=stop_after_attempt(3),
-            reraise=True,
-        ):
-            with attempt:
-                page = await self._store.reap()
-                self._health.note_database(None)
-                return page
-        raise AssertionError("unreachable: tenacity returns or raises")
+        page = await _RETRIES.run(self._store.reap)
+        self._health.note_database(None)
+        return page
 
     def _report(self, job: Reaped) -> None:
         action = _ACTIONS.get(job.status, "other")
@@ -114,3 +105,6 @@ class Reaper:
 def _transient(error: BaseException) -> bool:
     """An outage is not waited for here: after one, the holders come first."""
     return isinstance(error, Retryable) and not isinstance(error, Unavailable)
+
+
+_RETRIES = Retries(when=_transient, first_pause=0.1, longest_pause=1.0, tries=3)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO
 
-import msgspec
-
 from bpc_worker import wiring
 from bpc_worker.core.audit.checkpoint import (
     ChainHead,
@@ -22,11 +20,12 @@ from bpc_worker.domain.signing import sign_receipt_hash
 from bpc_worker.files.writing import pieces
 from bpc_worker.handler_api import Signer, Tx
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.pipeline import keys
 from bpc_worker.pipeline.audit import leaves
 from bpc_worker.pipeline.audit.chains import HeadRow
 from bpc_worker.pipeline.audit.streams import rows_of
+from bpc_worker.pipeline.keys import sound_registry
 from bpc_worker.pipeline.session import PipelineSession
+from bpc_worker.rows import value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,18 +41,14 @@ class Kept:
     hash: bytes
 
 
-class _Now(msgspec.Struct, frozen=True):
-    now: datetime
-
-
 async def write_checkpoint(pipeline: PipelineSession, file: BinaryIO) -> Kept:
     """The tree over everything committed before, and where each chain ends in it, signed."""
     signer = wiring.keyring(pipeline.settings).signer
     await leaves.number_events(pipeline)
     async with pipeline.reading() as tx:
-        registry = await registry_of(pipeline, tx)
-        [moment] = [msgspec.convert(dict(row), _Now) for row in await tx.execute("SELECT now() AS now")]
-        taken = Taken(tenant_id=pipeline.tenant_id, taken_at=moment.now, signing_key_id=signer.key_id)
+        registry = await sound_registry(pipeline, tx)
+        now = value(await tx.execute("SELECT now()"), datetime)
+        taken = Taken(tenant_id=pipeline.tenant_id, taken_at=now, signing_key_id=signer.key_id)
         writer = CheckpointWriter(taken)
         file.write(writer.beginning())
         events = 0
@@ -106,14 +101,7 @@ async def check_ours(pipeline: PipelineSession, tx: Tx, kept: Kept) -> None:
     if kept.taken.tenant_id != pipeline.tenant_id:
         message = f"the checkpoint is of tenant {kept.taken.tenant_id}, not of {pipeline.tenant_name!r}"
         raise Permanent(Code.VALIDATION_ERROR, message)
-    check_signature(await registry_of(pipeline, tx), kept)
-
-
-async def registry_of(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
-    try:
-        return await keys.registry(pipeline, tx)
-    except signing.SignatureError as error:
-        raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error.message}") from error
+    check_signature(await sound_registry(pipeline, tx), kept)
 
 
 async def _tree(pipeline: PipelineSession, tx: Tx, events: int) -> Tree:

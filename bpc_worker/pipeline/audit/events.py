@@ -6,7 +6,6 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.pipeline.session import PipelineSession
-from bpc_worker.rows import all_of
 
 
 class ListedEvent(msgspec.Struct, frozen=True):
@@ -25,10 +24,6 @@ class ListedEvent(msgspec.Struct, frozen=True):
 
 async def list_events(pipeline: PipelineSession, aggregate_id: UUID | None, limit: int) -> list[ListedEvent]:
     """The newest, oldest first."""
-    async with pipeline.reading() as tx:
-        if aggregate_id is None:
-            rows = await tx.query("events/newest", {"tenant_id": pipeline.tenant_id, "limit": limit})
-        else:
-            wanted = {"tenant_id": pipeline.tenant_id, "aggregate_id": aggregate_id, "limit": limit}
-            rows = await tx.query("events/of_aggregate", wanted)
-    return all_of(rows[::-1], ListedEvent)
+    name = "events/newest" if aggregate_id is None else "events/of_aggregate"
+    found = await pipeline.rows(name, ListedEvent, aggregate_id=aggregate_id, limit=limit)
+    return found[::-1]

@@ -13,7 +13,7 @@ from bpc_worker.core.base.merkle_stream import RangeHashes, TreeHash
 from bpc_worker.handler_api import Tx
 from bpc_worker.pipeline.audit.findings import LeafFinding, LeafFlaw
 from bpc_worker.pipeline.session import PipelineSession
-from bpc_worker.rows import all_of
+from bpc_worker.rows import all_of, value
 
 _NUMBERED_AT_ONCE = 100_000
 _BLOCK = 10_000
@@ -23,10 +23,6 @@ class Counted(msgspec.Struct, frozen=True):
     leaves: int
     size: int
     missing: int | None
-
-
-class _Numbered(msgspec.Struct, frozen=True):
-    numbered: int
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -43,8 +39,7 @@ async def number_events(pipeline: PipelineSession) -> None:
     numbered = _NUMBERED_AT_ONCE
     while numbered == _NUMBERED_AT_ONCE:
         async with pipeline.transaction() as tx:
-            rows = await tx.query("events/number", {"page": _NUMBERED_AT_ONCE})
-            [numbered] = [each.numbered for each in all_of(rows, _Numbered)]
+            numbered = value(await tx.query("events/number", {"page": _NUMBERED_AT_ONCE}), int)
 
 
 async def count(tx: Tx, tenant_id: UUID) -> Counted:

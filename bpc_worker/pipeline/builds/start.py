@@ -1,6 +1,5 @@
 """Passport builds: a folder of documents and a passport.yaml become a signed passport."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -12,21 +11,26 @@ import msgspec
 
 from bpc_worker.config.yaml import load_plain
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.documents.model import Declared
 from bpc_worker.domain import builds
+from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload, where_to_read
+from bpc_worker.domain.records import RulesVersion
+from bpc_worker.domain.states import BuildStatus, DocumentStatus
 from bpc_worker.files.reading import read_regular
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob
 from bpc_worker.pipeline.products import ensure_passport, ensure_product
-from bpc_worker.pipeline.rules import RulesVersion, published_rules
+from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again as run_again
-from bpc_worker.rows import all_of, maybe, one
+from bpc_worker.rows import maybe, one, value
 
 RECIPE = "passport.yaml"
 
 _MAX_RECIPE_BYTES = 65_536
 _MOST_DOCUMENTS = 100
+_UNREAD = frozenset({None, DocumentStatus.UPLOADED})
 
 
 class ProductEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,11 +75,15 @@ class Folder:
 class BuildState(msgspec.Struct, frozen=True):
     build_id: UUID
     passport_id: UUID
-    state: str
+    state: BuildStatus
     snapshot_id: UUID | None
     passport_version_id: UUID | None
     errors: list[dict[str, object]] | None
     documents: list[dict[str, object]]
+
+    @property
+    def ended(self) -> bool:
+        return self.state in builds.ENDED
 
 
 def read_folder(folder: Path, *, document_bytes: int) -> Folder:
@@ -120,15 +128,12 @@ def _content(folder: Path, name: str, limit: int) -> bytes:
         raise ValueError(error.strerror or str(error)) from error
 
 
+@run_again
 async def start_build(pipeline: PipelineSession, folder: Folder, *, again: bool = False) -> BuildState:
     """Make the build, or go on with one that was stopped; one that is done with the same inputs is done.
 
     With `again`, a new version is made from the same inputs.
     """
-    return await run_again(lambda: _start(pipeline, folder, again=again))
-
-
-async def _start(pipeline: PipelineSession, folder: Folder, *, again: bool) -> BuildState:
     recipe = folder.recipe
     async with pipeline.transaction() as tx:
         battery = {"identifier": recipe.product.identifier, "serial": recipe.passport}
@@ -137,7 +142,8 @@ async def _start(pipeline: PipelineSession, folder: Folder, *, again: bool) -> B
         known = await _known(pipeline, tx, folder, rules)
         if known is None or again or known.is_past(folder):
             build_id = await _new(pipeline, tx, folder, rules)
-            await _send(pipeline, tx, build_id, folder.documents, sent=1)
+            for document in folder.documents:
+                await tx.enqueue(_ingest(pipeline, build_id, document, 1))
         else:
             build_id = known.build_id
             await _go_on(pipeline, tx, known, folder)
@@ -150,7 +156,7 @@ class _KnownDocument(msgspec.Struct, frozen=True):
     mime_type: str
     number_format: str | None
     sha256: str
-    status: str
+    status: DocumentStatus | None  # None: it is not there yet
 
     def is_as_in(self, document: Document) -> bool:
         entry = document.entry
@@ -160,7 +166,7 @@ class _KnownDocument(msgspec.Struct, frozen=True):
 
 class _Known(msgspec.Struct, frozen=True):
     build_id: UUID
-    state: str
+    state: BuildStatus
     documents: list[_KnownDocument]
     alive: bool  # a job of it is queued or running
 
@@ -171,7 +177,7 @@ class _Known(msgspec.Struct, frozen=True):
 
     def is_past(self, folder: Folder) -> bool:
         """What is compiled, or done, is not changed any more: other documents are another build."""
-        return self.state not in {"DOCUMENTS", "STOPPED"} and bool(self.changed(folder))
+        return self.state not in {BuildStatus.DOCUMENTS, BuildStatus.STOPPED} and bool(self.changed(folder))
 
 
 async def _known(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVersion) -> _Known | None:
@@ -192,43 +198,28 @@ async def _known(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: Rules
 async def _go_on(pipeline: PipelineSession, tx: Tx, known: _Known, folder: Folder) -> None:
     """With what was replaced; else, where nothing moves any more, with what is unread, or from the facts."""
     build = await builds.hold(tx, known.build_id, pipeline.tenant_id)
-    if build is None or build.state == "DONE":
+    if build is None or build.state == BuildStatus.DONE:
         return
     changed = known.changed(folder)
-    stuck = build.state == "STOPPED" or not known.alive
-    rejected = [each for each in known.documents if each.status == "REJECTED"]
+    stuck = build.state == BuildStatus.STOPPED or not known.alive
+    rejected = [each for each in known.documents if each.status == DocumentStatus.REJECTED]
     if not changed and (not stuck or rejected):
         return
-    waiting = {each.file for each in known.documents if each.status in {"WAITING", "UPLOADED"}}
+    waiting = {each.file for each in known.documents if each.status in _UNREAD}
     resent = changed or [each for each in folder.documents if each.entry.file in waiting]
-    await builds.move(tx, build, "DOCUMENTS")
+    await builds.move(tx, build, BuildStatus.DOCUMENTS)
     if resent:
         await _resend(pipeline, tx, known.build_id, resent)
     else:
-        await builds.documents_done(tx, msgspec.structs.replace(build, state="DOCUMENTS"))
-
-
-class _Sent(msgspec.Struct, frozen=True):
-    external_ref: str
-    sent: int
+        await builds.documents_done(tx, msgspec.structs.replace(build, state=BuildStatus.DOCUMENTS))
 
 
 async def _resend(pipeline: PipelineSession, tx: Tx, build_id: UUID, documents: Sequence[Document]) -> None:
     """Under a new count, so that no earlier job stands in the way of the new one."""
     params = {"tenant_id": pipeline.tenant_id, "build_id": build_id} | _columns(documents)
-    counts = {
-        each.external_ref: each.sent
-        for each in all_of(await tx.query("builds/want_documents", params), _Sent)
-    }
+    counts = {row["external_ref"]: row["sent"] for row in await tx.query("builds/want_documents", params)}
     for document in documents:
-        await _send(pipeline, tx, build_id, [document], sent=counts[document.entry.file])
-
-
-async def _send(
-    pipeline: PipelineSession, tx: Tx, build_id: UUID, documents: Sequence[Document], *, sent: int
-) -> None:
-    for document in documents:
-        await tx.enqueue(_ingest(pipeline, build_id, document, sent))
+        await tx.enqueue(_ingest(pipeline, build_id, document, counts[document.entry.file]))
 
 
 def _columns(documents: Sequence[Document]) -> dict[str, object]:
@@ -243,7 +234,7 @@ def _columns(documents: Sequence[Document]) -> dict[str, object]:
 
 async def _new(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVersion) -> UUID:
     recipe = folder.recipe
-    product = await ensure_product(pipeline, tx, recipe.product.identifier, recipe.product.name)
+    product, _ = await ensure_product(pipeline, tx, recipe.product.identifier, recipe.product.name)
     passport = await ensure_passport(pipeline, tx, product, recipe.passport)
     params = {
         "tenant_id": pipeline.tenant_id,
@@ -252,34 +243,19 @@ async def _new(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVe
         "rule_package_version_id": rules.rule_package_version_id,
         "law_date": recipe.law_date,
     }
-    made = one(await tx.query("builds/add", params), _Added, "build")
-    build: dict[str, object] = {"tenant_id": pipeline.tenant_id, "build_id": made.build_id}
+    build_id = value(await tx.query("builds/add", params), UUID)
+    build: dict[str, object] = {"tenant_id": pipeline.tenant_id, "build_id": build_id}
     await tx.query("builds/add_documents", build | _columns(folder.documents))
-    return made.build_id
+    return build_id
 
 
-class _Added(msgspec.Struct, frozen=True):
-    build_id: UUID
-
-
-def _ingest(pipeline: PipelineSession, build_id: UUID, document: Document, sent: int) -> NewJob:
-    """By path where a worker may read it there, else with its content."""
+def _ingest(pipeline: PipelineSession, build_id: UUID, document: Document, sent: object) -> NewJob:
     entry = document.entry
-    real = None if document.path is None else document.path.resolve()
-    readable = real is not None and any(
-        real.is_relative_to(each) for each in pipeline.settings.ingest.folders
-    )
-    content = {"path": str(real)} if readable else {"content_base64": b64encode(document.content).decode()}
+    declared = Declared(kind=entry.kind, mime_type=entry.mime_type, number_format=entry.number_format)
+    where = where_to_read(document.content, document.path, pipeline.settings.ingest.folders)
     return NewJob(
-        type="INGEST_DOCUMENT",
-        payload={
-            "kind": entry.kind,
-            "mime_type": entry.mime_type,
-            "external_ref": entry.file,
-            "number_format": entry.number_format,
-            "build_id": str(build_id),
-        }
-        | content,
+        type=JOB_TYPE,
+        payload=ingest_payload(declared, entry.file, where) | {"build_id": str(build_id)},
         idempotency_key=f"{build_id} {entry.file} {sent}",
         correlation_id=str(build_id),
     )

@@ -1,19 +1,17 @@
 """Watch a passport build until it ends, one of its jobs gives up, or patience does."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from uuid import UUID
 
 import msgspec
 
 from bpc_worker.pipeline.builds.start import BuildState, build_state
 from bpc_worker.pipeline.session import PipelineSession
-from bpc_worker.rows import all_of
+from bpc_worker.waiting.polling import poll
 
-_LOOK_SECONDS = 0.2
 _LOOKS_PER_SECOND = 5
-_ENDED = frozenset({"DONE", "STOPPED"})
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -33,32 +31,29 @@ class Watched:
 
     @property
     def ended(self) -> bool:
-        return self.state.state in _ENDED
+        return self.state.ended
 
 
 async def watch(
     pipeline: PipelineSession, build_id: UUID, *, seconds: float, looked: Callable[[BuildState], None]
 ) -> Watched:
     """How it ended, or how it stands after `seconds`; `looked` is told of every look."""
-    clock = asyncio.get_running_loop().time
-    ends_at = clock() + seconds
     known = {each.job_id for each in await troubles(pipeline, build_id)}  # of an earlier try
-    looks = 0
-    while True:
+    looks = count()
+
+    async def look() -> Watched:
         found: list[Trouble] = []
-        if looks % _LOOKS_PER_SECOND == 0:  # before the state: what stops a build fails its job as well
+        if next(looks) % _LOOKS_PER_SECOND == 0:  # before the state: what stops a build fails its job as well
             found = [each for each in await troubles(pipeline, build_id) if each.job_id not in known]
         state = await build_state(pipeline, build_id)
         looked(state)
-        if state.state in _ENDED:
-            return Watched(state, [])
-        if found or clock() >= ends_at:
-            return Watched(state, found or await troubles(pipeline, build_id))
-        looks += 1
-        await asyncio.sleep(min(_LOOK_SECONDS, max(0.0, ends_at - clock())))
+        return Watched(state, [] if state.ended else found)
+
+    seen = await poll(look, until=lambda each: each.ended or bool(each.troubles), seconds=seconds)
+    if seen.ended or seen.troubles:
+        return seen
+    return Watched(seen.state, await troubles(pipeline, build_id))
 
 
 async def troubles(pipeline: PipelineSession, build_id: UUID) -> list[Trouble]:
-    async with pipeline.reading() as tx:
-        params = {"tenant_id": pipeline.tenant_id, "correlation_id": str(build_id)}
-        return all_of(await tx.query("builds/troubles", params), Trouble)
+    return await pipeline.rows("builds/troubles", Trouble, correlation_id=str(build_id))

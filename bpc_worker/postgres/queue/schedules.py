@@ -9,7 +9,8 @@ from bpc_worker.jobs.store import Ticks
 from bpc_worker.postgres.arrays import array
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.sql_files import query
-from bpc_worker.rows import all_of, as_uuid
+from bpc_worker.postgres.tenants import find_tenant, list_tenants
+from bpc_worker.rows import all_of
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -34,12 +35,10 @@ class ScheduleBook:
 
     async def tenants(self, wanted: str | None) -> list[TenantId]:
         """The one of that name or id; all of them when none is named."""
-        rows = (
-            await self._run("tenants/list", {})
-            if wanted is None
-            else await self._run("tenants/find", {"wanted": wanted})
-        )
-        return [TenantId(as_uuid(row["tenant_id"])) for row in rows]
+        if wanted is None:
+            return [each.tenant_id for each in await list_tenants(self._link, timeout=self._timeout)]
+        found = await find_tenant(self._link, wanted, timeout=self._timeout)
+        return [] if found is None else [found.tenant_id]
 
     async def _run(self, name: str, params: dict[str, object]) -> list[dict[str, object]]:
         return await self._link.run(query(name), params, timeout=self._timeout)

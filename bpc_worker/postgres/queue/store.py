@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 
 import msgspec
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from bpc_worker.ids import uuid7
 from bpc_worker.jobs.errors import Retryable
@@ -27,19 +26,16 @@ from bpc_worker.postgres.queue.job_rows import (
 from bpc_worker.postgres.queue.samples import Samples
 from bpc_worker.postgres.sql_files import prepared, query
 from bpc_worker.rows import as_uuid
+from bpc_worker.waiting.retries import Retries
 
 REAP_PAGE = 100
 _SETTLE_LOCK_SECONDS = 0.1
 
 
-def _again() -> AsyncRetrying:
-    """For what can be repeated without harm: the ids are made already."""
-    return AsyncRetrying(
-        retry=retry_if_exception_type(Retryable),
-        wait=wait_random_exponential(multiplier=0.05, max=1.0),
-        stop=stop_after_attempt(3),
-        reraise=True,
-    )
+# For what can be repeated without harm: the ids are made already.
+_REPEATABLE = Retries(
+    when=lambda error: isinstance(error, Retryable), first_pause=0.05, longest_pause=1.0, tries=3
+)
 
 
 class PostgresJobs:
@@ -63,7 +59,7 @@ class PostgresJobs:
         try:
             return await self._enqueue(tenant_id, params, parent)
         except Retryable:  # only now: what goes well at once, as nearly all does, pays for no further tries
-            return await _again()(self._enqueue, tenant_id, params, parent)
+            return await _REPEATABLE.run(self._enqueue, tenant_id, params, parent)
 
     async def _enqueue(
         self, tenant_id: TenantId, params: Mapping[str, object], parent: JobId | None
@@ -85,16 +81,15 @@ class PostgresJobs:
     async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
         if not jobs:
             return []
-        bulk = Bulk(self._settings, tenant_id, jobs)
-        async for attempt in _again():
-            with attempt:
-                async with self._one_bulk:
-                    if self._settings.max_queued and (new := await bulk.new(self._bulks)):
-                        await self._capacity.check(tenant_id, new)
-                    done = await bulk.send(self._bulks, now=self.now)
-                    self._capacity.added(tenant_id, sum(each.added for each in done))
-                    return done
-        raise AssertionError("unreachable: tenacity returns or raises")
+        return await _REPEATABLE.run(self._send, tenant_id, Bulk(self._settings, tenant_id, jobs))
+
+    async def _send(self, tenant_id: TenantId, bulk: Bulk) -> list[Enqueued]:
+        async with self._one_bulk:
+            if self._settings.max_queued and (new := await bulk.new(self._bulks)):
+                await self._capacity.check(tenant_id, new)
+            done = await bulk.send(self._bulks, now=self.now)
+            self._capacity.added(tenant_id, sum(each.added for each in done))
+            return done
 
     async def claim(
         self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
-
 from bpc_worker.handler_api import Row
 from bpc_worker.jobs.errors import Code, JobError, LeaseLost, RunAgain, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import Claim, NewJob, Status
@@ -17,8 +15,8 @@ from bpc_worker.postgres.pipeline import Ask, RefusedError
 from bpc_worker.postgres.queue.job_rows import NOT_HELD, settle_params, settled_under
 from bpc_worker.postgres.queue.session import Origin, Session, beginning
 from bpc_worker.postgres.sql_files import prepared, query
+from bpc_worker.waiting.retries import Retries
 
-_MOST_RERUNS = 20
 _READING, _WRITING = "REPEATABLE READ READ ONLY", "READ COMMITTED"
 
 
@@ -94,15 +92,8 @@ class Transactions:
         except JobError as error:
             if not worth_another_run(error):
                 raise
-        async for run in AsyncRetrying(
-            retry=retry_if_exception(worth_another_run),
-            wait=wait_random_exponential(multiplier=0.02, max=1.0),
-            stop=stop_after_attempt(_MOST_RERUNS),
-            reraise=True,
-        ):
-            with run:
-                return await self._run_once(holding, settlement, write)
-        raise AssertionError("unreachable: tenacity returns or raises")
+        retries = Retries(when=worth_another_run, first_pause=0.02, longest_pause=1.0, tries=20)
+        return await retries.run(self._run_once, holding, settlement, write)
 
     async def _run_once(
         self,
@@ -140,19 +131,19 @@ class Transactions:
 
     async def _resolve(self, holding: Holding) -> Status:
         """The answer to this COMMIT, or to an earlier one, was lost: ask the row until it tells."""
-        params = {"job_id": holding.claim.job_id}
-        async for ask in AsyncRetrying(
-            retry=retry_if_exception(lambda error: isinstance(error, Unavailable | RunAgain)),
-            wait=wait_random_exponential(multiplier=0.1, max=3.0),
-            reraise=True,
-        ):
-            with ask:
-                async with self._pool.link() as link:
-                    rows = await link.run(query("jobs/resolve"), params, timeout=self._timeout)
-                status = settled_under(holding.claim, rows)
-                if status is not None:
-                    return status
-                if rows and rows[0]["lease_token"] == holding.claim.lease_token:
-                    break  # still ours: the transaction was rolled back
-                raise LeaseLost("the job is somebody else's by now")
-        raise Unavailable(Code.DB_UNAVAILABLE, "the COMMIT did not take place")
+        rows = await _UNTIL_IT_TELLS.run(self._ask_row, holding.claim)
+        status = settled_under(holding.claim, rows)
+        if status is not None:
+            return status
+        if rows and rows[0]["lease_token"] == holding.claim.lease_token:  # still ours: it was rolled back
+            raise Unavailable(Code.DB_UNAVAILABLE, "the COMMIT did not take place")
+        raise LeaseLost("the job is somebody else's by now")
+
+    async def _ask_row(self, claim: Claim) -> list[dict[str, object]]:
+        async with self._pool.link() as link:
+            return await link.run(query("jobs/resolve"), {"job_id": claim.job_id}, timeout=self._timeout)
+
+
+_UNTIL_IT_TELLS = Retries(
+    when=lambda error: isinstance(error, Unavailable | RunAgain), first_pause=0.1, longest_pause=3.0
+)

@@ -1,4 +1,4 @@
 -- A snapshot, held until the transaction ends.
-SELECT snapshot_id, status, canonical, snapshot_hash
+SELECT snapshot_id, status, snapshot_hash, created_at
 FROM data_snapshots WHERE tenant_id = %(tenant_id)s AND snapshot_id = %(snapshot_id)s
 FOR UPDATE

@@ -1,3 +1,3 @@
 -- A snapshot with its bytes.
-SELECT snapshot_id, status, canonical, snapshot_hash
+SELECT snapshot_id, status, snapshot_hash, created_at, canonical
 FROM data_snapshots WHERE tenant_id = %(tenant_id)s AND snapshot_id = %(snapshot_id)s

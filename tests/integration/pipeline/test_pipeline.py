@@ -1,6 +1,7 @@
 """The pipeline's API on a real PostgreSQL, as the application's role: several at a time, one tenant each."""
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -12,7 +13,9 @@ import pytest
 from bpc_worker import registry
 from bpc_worker.config import load as config
 from bpc_worker.core.base.signing import Ed25519Signer, KeyStatus
+from bpc_worker.domain.records import RulesVersion
 from bpc_worker.jobs.errors import Permanent
+from bpc_worker.pipeline.builds.start import read_folder, start_build
 from bpc_worker.pipeline.documents import (
     Upload,
     add_document,
@@ -23,12 +26,13 @@ from bpc_worker.pipeline.documents import (
 from bpc_worker.pipeline.jobs import job_state, wait_for_job
 from bpc_worker.pipeline.keys import add_key, change_key, list_keys
 from bpc_worker.pipeline.products import add_product
-from bpc_worker.pipeline.rules import RulesVersion, add_rules, list_rules, publish_rules
+from bpc_worker.pipeline.rules import add_rules, list_rules, publish_rules
 from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.pipeline.snapshots import create_snapshot, list_snapshots, seal_snapshot, snapshot_detail
 from bpc_worker.postgres.sql_files import query
 from tests.support.database import Database
 from tests.support.domain import KEY_ID, domain, sign
+from tests.support.pipeline import EXAMPLE, pipeline
 
 if TYPE_CHECKING:
     from bpc_worker.postgres.queue.job_states import JobState
@@ -279,6 +283,20 @@ async def test_a_file_in_an_ingest_folder_goes_by_its_path(db: Database, tmp_pat
 
     inside = str(tmp_path / "in" / "a.csv")
     assert payloads == [(inside, None), (inside, None), (None, "eA==")]
+
+
+async def test_the_files_of_a_build_go_by_their_path_when_a_link_leads_to_the_ingest_folder(
+    db: Database, tmp_path: Path
+) -> None:
+    await asyncio.to_thread(pipeline, db)
+    shutil.copytree(EXAMPLE, tmp_path / "batteries" / "one")
+    (tmp_path / "in").symlink_to(tmp_path / "batteries")
+    folder = read_folder(tmp_path / "in" / "one", document_bytes=1024 * 1024)
+    await alone(db, lambda pipeline: start_build(pipeline, folder), BPC_INGEST_FOLDERS=str(tmp_path / "in"))
+
+    sent = db.run("SELECT payload ->> 'path' AS path FROM jobs WHERE type = 'INGEST_DOCUMENT'")
+    names = {document.entry.file for document in folder.documents}
+    assert {row["path"] for row in sent} == {str(tmp_path / "batteries" / "one" / name) for name in names}
 
 
 async def test_a_document_above_the_limit_is_refused_before_it_is_sent(db: Database) -> None:

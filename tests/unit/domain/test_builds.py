@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from bpc_worker import registry
 from bpc_worker.domain import builds
-from bpc_worker.domain.builds import Build
+from bpc_worker.domain.records import Build
+from bpc_worker.domain.states import BuildStatus
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.testing import FakeTx, an_id
 
@@ -19,14 +21,14 @@ TENANT, BUILD, SNAPSHOT, VERSION = an_id(1), an_id(2), an_id(3), an_id(4)
 IDS = {"build_id": BUILD, "tenant_id": TENANT}
 
 
-def a_build(state: str = "DOCUMENTS") -> Build:
+def a_build(state: str = BuildStatus.DOCUMENTS) -> Build:
     return Build(
         build_id=BUILD,
         tenant_id=TENANT,
         passport_id=an_id(5),
         rule_package_version_id=an_id(6),
         law_date=date(2028, 8, 18),
-        state=state,
+        state=BuildStatus(state),
         snapshot_id=None,
         passport_version_id=None,
     )
@@ -139,7 +141,7 @@ async def test_stopping_keeps_the_reasons() -> None:
 
 async def test_no_build_is_neither_moved_nor_stopped() -> None:
     tx = FakeTx()
-    await builds.move(tx, None, "DONE")
+    await builds.finish(tx, None, BuildStatus.QR, VERSION)
     await builds.stop_rejected(tx, None)
 
     assert tx.asked == []
@@ -147,22 +149,40 @@ async def test_no_build_is_neither_moved_nor_stopped() -> None:
 
 async def test_moving_names_what_was_made() -> None:
     tx = FakeTx()
-    await builds.move(tx, a_build(), "SIGN", passport_version_id=VERSION)
+    build = msgspec.structs.replace(a_build("COMPILE"), snapshot_id=SNAPSHOT)
+    await builds.finish(tx, build, BuildStatus.COMPILE, SNAPSHOT, passport_version_id=VERSION)
 
     made = {"snapshot_id": None, "passport_version_id": VERSION}
     assert tx.params("builds/move") == IDS | {"state": "SIGN"} | made
 
 
-@pytest.mark.parametrize(
-    ("state", "waits"), [("SIGN", True), ("STOPPED", True), ("QR", False), ("DONE", False)]
-)
-def test_a_stopped_build_waits_for_every_step(state: str, *, waits: bool) -> None:
-    assert builds.waits_for(a_build(state), "SIGN") is waits
+@pytest.mark.parametrize("step", builds.STEPS)
+@pytest.mark.parametrize("state", BuildStatus)
+async def test_a_build_takes_the_step_it_stands_at_or_was_stopped_at(
+    step: BuildStatus, state: BuildStatus
+) -> None:
+    tx = FakeTx()
+    build = msgspec.structs.replace(a_build(state), snapshot_id=SNAPSHOT, passport_version_id=SNAPSHOT)
+    await builds.finish(tx, build, step, SNAPSHOT)
+
+    moved = [builds.STEPS[step].next] if state in {step, BuildStatus.STOPPED} else []
+    assert [each.params["state"] for each in tx.asked] == moved
 
 
-def test_a_build_waits_for_the_step_of_its_own_snapshot_and_version() -> None:
-    build = msgspec.structs.replace(a_build("SIGN"), snapshot_id=SNAPSHOT, passport_version_id=VERSION)
+@pytest.mark.parametrize("step", [step for step, each in builds.STEPS.items() if each.about is not None])
+async def test_a_build_waits_for_the_step_of_its_own_snapshot_and_version(step: BuildStatus) -> None:
+    build = msgspec.structs.replace(a_build(step), snapshot_id=SNAPSHOT, passport_version_id=VERSION)
+    own = {"snapshot_id": SNAPSHOT, "passport_version_id": VERSION}[str(builds.STEPS[step].about)]
 
-    assert builds.waits_for(build, "SIGN", snapshot_id=SNAPSHOT, passport_version_id=VERSION)
-    assert not builds.waits_for(build, "SIGN", snapshot_id=an_id(8))
-    assert not builds.waits_for(build, "SIGN", passport_version_id=an_id(8))
+    assert builds.waits_for(build, step, own)
+    assert not builds.waits_for(build, step, an_id(8))
+    assert not builds.waits_for(build, step)
+
+
+def test_the_table_leads_from_the_documents_to_the_end_and_each_step_has_a_handler() -> None:
+    way = [BuildStatus.DOCUMENTS]
+    while way[-1] in builds.STEPS:
+        way.append(builds.STEPS[way[-1]].next)
+
+    assert way == [state for state in BuildStatus if state != BuildStatus.STOPPED]
+    assert {each.job_type for each in builds.STEPS.values()} <= set(registry.load())

@@ -30,7 +30,7 @@ def row(**changed: object) -> dict[str, object]:
         "webhook_delivery_id": an_id(1), "event_type": "PASSPORT_SIGNED", "body": BODY, "status": "PENDING",
         "webhook_endpoint_id": ENDPOINT, "url": "https://example.com/hook", "endpoint_status": "ACTIVE",
         "disabled_reason": None, "failing_since": None, "secret": sealed(KEYS), "former_secret": None,
-        "now": NOW,
+        "now": NOW, "event_id": an_id(3),
     } | changed  # fmt: skip
 
 

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
+from bpc_worker.documents.model import Declared
 from bpc_worker.inbox.jobs import (
-    Declared,
     FolderSays,
     Priorities,
     check_place,
@@ -20,19 +20,25 @@ from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import Priority
 
 TENANT = UUID(int=7)
-BOM = Declared("BOM", "text/csv", None)
+
+
+def said(kind: str, mime_type: str, number_format: str | None) -> Declared:
+    return Declared(kind=kind, mime_type=mime_type, number_format=number_format)
+
+
+BOM = said("BOM", "text/csv", None)
 PLACE = ("acme", "BOM", "bom.csv")
 
 
 def test_the_folder_tells_the_kind_and_the_ending_the_type() -> None:
     assert declared(PLACE, FolderSays()) == BOM
-    assert declared(("acme", "pcf", "X.JSON"), FolderSays()) == Declared("PCF", "application/json", None)
+    assert declared(("acme", "pcf", "X.JSON"), FolderSays()) == said("PCF", "application/json", None)
 
 
 def test_what_the_folder_says_about_its_files_counts() -> None:
     says = FolderSays(mime_type="application/csv", number_format="1.234,56")
 
-    assert declared(("acme", "BOM", "bom.txt"), says) == Declared("BOM", "application/csv", "1.234,56")
+    assert declared(("acme", "BOM", "bom.txt"), says) == said("BOM", "application/csv", "1.234,56")
 
 
 @pytest.mark.parametrize("name", ["bom.pdf", "bom"])
@@ -51,10 +57,10 @@ def test_the_key_is_made_of_bytes_and_declaration_and_not_of_the_name() -> None:
         key
         == ingest(BOM, ("acme", "BOM", "y.csv"), b"x", kept_at="/k", priority=Priority.HIGH).idempotency_key
     )
-    others = [key_of(BOM, b"y"), key_of(Declared("PCF", "text/csv", None), b"x")]
+    others = [key_of(BOM, b"y"), key_of(said("PCF", "text/csv", None), b"x")]
     others += [
-        key_of(Declared("BOM", "a/b", None), b"x"),
-        key_of(Declared("BOM", "text/csv", "1.234,56"), b"x"),
+        key_of(said("BOM", "a/b", None), b"x"),
+        key_of(said("BOM", "text/csv", "1.234,56"), b"x"),
     ]
     assert len({key, *others}) == 5
 

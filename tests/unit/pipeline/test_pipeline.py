@@ -66,7 +66,7 @@ async def test_a_transaction_that_met_another_is_run_again(met: JobError) -> Non
             raise left.pop()
         return "done"
 
-    assert await again(work) == "done"
+    assert await again(work)() == "done"
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,6 @@ async def test_everything_else_flies_at_once(error: JobError) -> None:
         raise error
 
     with pytest.raises(JobError) as caught:
-        await again(work)
+        await again(work)()
 
     assert (caught.value, runs) == (error, 1)

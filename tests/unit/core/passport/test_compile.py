@@ -66,7 +66,7 @@ def test_the_receipt_holds_the_hashes_of_what_was_made() -> None:
     assert receipt.proof_root_hash.hex() == json.loads(MADE.proof)["root_hash"]
     assert receipt.disclosure_root == MADE.disclosure.root
     assert receipt.snapshot_hash == given.snapshot.snapshot_hash
-    assert receipt.passport_version_id == version_id(given.identity, given.snapshot)
+    assert receipt.passport_version_id == version_id(given.identity, given.snapshot.snapshot_id)
     assert (receipt.law_date, receipt.compiler_build_id) == (LAW_DATE, "bpc-core-1")
 
 

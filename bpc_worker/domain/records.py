@@ -1,0 +1,132 @@
+"""One record per table of the pipeline: its columns as every query reads them, the large ones left out.
+
+A query that reads more of a table, or of others beside it, has a record of its own that begins with this one.
+"""
+
+from datetime import date, datetime
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.core.base.signing import KeyStatus
+from bpc_worker.domain.states import (
+    BuildStatus,
+    DeliveryStatus,
+    DocumentStatus,
+    PassportStatus,
+    RulesStatus,
+    SnapshotStatus,
+)
+
+
+class Product(msgspec.Struct, frozen=True):
+    """battery_products"""
+
+    battery_product_id: UUID
+    identifier: str
+    name: str
+
+
+class Passport(msgspec.Struct, frozen=True):
+    """passports"""
+
+    passport_id: UUID
+    battery_product_id: UUID
+    serial: str
+
+
+class DocumentVersion(msgspec.Struct, frozen=True):
+    """document_versions, each with the name of its document"""
+
+    document_version_id: UUID
+    document_id: UUID
+    kind: str
+    external_ref: str
+    sha256: bytes
+    mime_type: str
+    number_format: str | None
+    bytes: int
+    status: DocumentStatus
+    created_at: datetime
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """facts"""
+
+    fact_type: str
+    fact_key: str
+    canonical: bytes
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """data_snapshots"""
+
+    snapshot_id: UUID
+    status: SnapshotStatus
+    snapshot_hash: bytes | None
+    created_at: datetime
+
+
+class RulesVersion(msgspec.Struct, frozen=True):
+    """rule_package_versions, each with the name of its package"""
+
+    rule_package_version_id: UUID
+    name: str
+    version: int
+    status: RulesStatus
+    dsl_sha256: bytes
+
+
+class RulesText(RulesVersion, frozen=True):
+    """What it takes to run them."""
+
+    tests_sha256: bytes
+    dsl: str
+
+
+class SigningKey(msgspec.Struct, frozen=True):
+    """signing_keys"""
+
+    key_id: str
+    public_key: bytes
+    status: KeyStatus
+
+
+class PassportVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """passport_versions"""
+
+    passport_version_id: UUID
+    passport_id: UUID
+    status: PassportStatus
+    law_date: date
+    issued_at: datetime
+    created_at: datetime
+    payload_hash: bytes
+    proof_root_hash: bytes
+    receipt_hash: bytes
+    signing_key_id: str
+    signature: bytes | None
+    qr_payload: str | None
+
+
+class Build(msgspec.Struct, frozen=True, kw_only=True):
+    """passport_builds"""
+
+    build_id: UUID
+    tenant_id: UUID
+    passport_id: UUID
+    rule_package_version_id: UUID
+    law_date: date
+    state: BuildStatus
+    snapshot_id: UUID | None
+    passport_version_id: UUID | None
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """webhook_deliveries"""
+
+    webhook_delivery_id: UUID
+    webhook_endpoint_id: UUID
+    event_id: UUID
+    event_type: str
+    status: DeliveryStatus

@@ -1,0 +1,132 @@
+"""A file is written whole, inside its folder, and over nothing."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from bpc_worker.files.writing import ExportFileError, is_unfinished, replace_whole, whole_file, write_new
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../up", "/etc/passwd", "a/b", "a\0b"])
+def test_a_name_cannot_leave_the_folder(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    with pytest.raises(ExportFileError, match="outside the folder"):
+        write_new(folder, name, b"x")
+
+    assert [each.name for each in tmp_path.rglob("*")] == ["folder"]
+
+
+def test_the_same_bytes_again_are_fine_and_others_are_not(tmp_path: Path) -> None:
+    assert write_new(tmp_path, "a.zip", b"one")
+    assert not write_new(tmp_path, "a.zip", b"one")
+    for other in (b"two", b"on", b"one more", b""):
+        with pytest.raises(ExportFileError, match="is not overwritten"):
+            write_new(tmp_path, "a.zip", other)
+
+    assert (tmp_path / "a.zip").read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["a.zip"]  # noqa: PTH208 - hidden files too
+
+
+@pytest.mark.parametrize("what", ["link to nothing", "link to the same bytes", "folder", "pipe"])
+def test_what_is_no_file_is_left_alone(what: str, tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere"
+    place = tmp_path / "a.zip"
+    match what:
+        case "folder":
+            place.mkdir()
+        case "pipe":
+            os.mkfifo(place)
+        case "link to the same bytes":
+            target.write_bytes(b"one")
+            place.symlink_to(target)
+        case _:
+            place.symlink_to(target)
+
+    with pytest.raises(ExportFileError):
+        write_new(tmp_path, "a.zip", b"one")
+
+    assert target.exists() == (what == "link to the same bytes")
+    assert not list(tmp_path.glob(".bpc-*"))
+
+
+@pytest.mark.parametrize("name", ["missing", "a file", "nul\0"])
+def test_a_folder_that_is_none_is_an_error(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a file").write_text("")
+
+    with pytest.raises(ExportFileError):
+        write_new(tmp_path / name, "a.zip", b"one")
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_file_that_is_not_finished_leaves_nothing_behind(tmp_path: Path, *, replace: bool) -> None:
+    place = tmp_path / "a"
+
+    def half() -> None:
+        with whole_file(place, replace=replace) as file:
+            file.write(b"half")
+            assert not place.exists()
+            assert [is_unfinished(each.name) for each in tmp_path.iterdir()] == [True]
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        half()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_name_that_was_taken_meanwhile_stays_with_whoever_took_it(tmp_path: Path) -> None:
+    place = tmp_path / "a"
+
+    def slowly() -> None:
+        with whole_file(place) as file:
+            file.write(b"ours")
+            place.write_bytes(b"theirs")
+
+    with pytest.raises(FileExistsError):
+        slowly()
+    assert place.read_bytes() == b"theirs"
+    assert [*tmp_path.iterdir()] == [place]
+
+
+def test_a_file_is_replaced_at_once_and_readers_keep_what_they_opened(tmp_path: Path) -> None:
+    place = tmp_path / "new" / "folder" / "a"
+    replace_whole(place, b"one")
+    with place.open("rb") as before:
+        replace_whole(place, b"two")
+
+        assert (before.read(), place.read_bytes()) == (b"one", b"two")
+
+
+def test_the_mode_is_exact_whatever_the_umask_leaves(tmp_path: Path) -> None:
+    former = os.umask(0o077)
+    try:
+        for name, mode in (("exact", 0o644), ("left", None)):
+            with whole_file(tmp_path / name, mode=mode) as file:
+                file.write(b"x")
+    finally:
+        os.umask(former)
+
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("exact", "left")] == [0o644, 0o600]
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_file_system_without_hard_links_takes_new_files_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, taken: bool
+) -> None:
+    def no_links(*_: object, **__: object) -> None:
+        if taken:
+            (tmp_path / "a").write_bytes(b"theirs")
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    if taken:
+        with pytest.raises(ExportFileError, match="is not overwritten"):
+            write_new(tmp_path, "a", b"ours")
+    else:
+        assert write_new(tmp_path, "a", b"ours")
+
+    assert (tmp_path / "a").read_bytes() == (b"theirs" if taken else b"ours")
+    assert [each.name for each in tmp_path.iterdir()] == ["a"]
