@@ -43,7 +43,7 @@ class Problems:
 
     def unknown(self, where: str, name: str, known: Iterable[str]) -> None:
         """A name that means nothing here; the nearest one that does is offered."""
-        if self.full:  # the search for a near name is the dear part
+        if self.full:  # the search for a near name is the expensive part
             self._unlisted += 1
         else:
             self.add(where, f"{quoted(name)} is not known here; {_advice(name, known)}")

@@ -36,7 +36,7 @@ ENDED = frozenset({BuildStatus.DONE, BuildStatus.STOPPED})
 
 
 def waits_for(build: Build, step: BuildStatus, about: UUID | None = None) -> bool:
-    """Whether this very step comes next. A build that was stopped there goes on when somebody mended it."""
+    """Whether this very step comes next. A build that was stopped there goes on when somebody fixed it."""
     column = STEPS[step].about
     is_about_it = column is None or getattr(build, column) == about
     return build.state in {step, BuildStatus.STOPPED} and is_about_it
@@ -116,7 +116,7 @@ async def stop_rejected(tx: Tx, build: Build | None) -> None:
 
 
 async def stop(tx: Tx, build: Build, errors: Sequence[object]) -> None:
-    """Nothing more happens to it until somebody mends what is listed."""
+    """Nothing more happens to it until somebody fixes what is listed."""
     await tx.query("builds/stop", _params(build) | {"errors": msgspec.json.encode(errors).decode()})
 
 

@@ -12,7 +12,7 @@ class BuildStatus(StrEnum):
     SIGN = "SIGN"
     QR = "QR"
     DONE = "DONE"
-    STOPPED = "STOPPED"  # until somebody mends what is listed
+    STOPPED = "STOPPED"  # until somebody fixes what is listed
 
 
 class DocumentStatus(StrEnum):

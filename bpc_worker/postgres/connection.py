@@ -274,7 +274,7 @@ class Link:
         """Cut the wire without asking the server: it may be stopped, and we must not wait for it."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.tuples = None  # no circles: they would wait for the collector
+            connection.tuples = None  # break the reference cycle: it would wait for the collector
             sever(connection)
             connection.pgconn.finish()
 

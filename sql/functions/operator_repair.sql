@@ -1,4 +1,4 @@
--- Mend the payload of a dead letter or failure at `path` and retry it. The payload as it was goes into job_events.
+-- Fix the payload of a dead letter or failure at `path` and retry it. The payload as it was goes into job_events.
 -- Nothing else of the request changes; its spec_hash was that of the old payload and is made anew by the worker.
 CREATE OR REPLACE FUNCTION bpc_patch_and_retry(wanted uuid, path text[], value jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp

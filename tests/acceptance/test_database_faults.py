@@ -59,7 +59,7 @@ def test_lines_cut_at_random_moments_lose_and_double_nothing(db: Database, proxy
         running.wait_ready()
         jobs = 0
         give_up_at = time.monotonic() + 60
-        while not (jobs >= 200 and running.said("settle_waits") and running.said("look_failed")):
+        while not (jobs >= 200 and running.said("settle_retrying") and running.said("claim_failed")):
             assert time.monotonic() < give_up_at, "no cut has met both a claim and a settle"
             enqueue_many(db, "TEST_NOOP", 25)
             enqueue_many(db, "TEST_EFFECT", 25)
@@ -201,7 +201,7 @@ def test_a_result_that_cannot_be_stored_fails_its_own_job_only(db: Database) -> 
     with worker(db.url) as running:
         until(lambda: counts(db) == {"FAILED": 2, "SUCCEEDED": 20}, within=20)
 
-        assert sum(line.get("msg") == "look_failed" for line in running.lines) <= len(
+        assert sum(line.get("msg") == "claim_failed" for line in running.lines) <= len(
             bad
         )  # none harms a claim twice
         assert running.stop() == 0
@@ -220,7 +220,7 @@ def test_rows_that_somebody_has_locked_hold_up_no_other(db: Database) -> None:
         with locked(db, [ends, on]):
             locked_at = time.monotonic()
             since = db.one("SELECT clock_timestamp() AS now")["now"]
-            until(lambda: running.said("settle_waits"), within=4)
+            until(lambda: running.said("settle_retrying"), within=4)
             flow = enqueue_many(db, "TEST_NOOP", 50)
             until(lambda: succeeded(db, flow), within=4)
             until(lambda: _beaten(db, since) == set(others), within=4)

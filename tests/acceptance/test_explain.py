@@ -170,7 +170,7 @@ def test_the_database_went_away_under_it(db: Database) -> None:
             until(lambda: status(db, job_id) == "RUNNING", within=10)
             proxy.refuse(True)
             proxy.sever()
-            until(lambda: running.said("look_failed"), within=20, what="noticed")
+            until(lambda: running.said("claim_failed"), within=20, what="noticed")
             until(lambda: db.run("SELECT FROM jobs WHERE started_at < now() - interval '2 s'"), within=10)
             proxy.refuse(False)
             until(lambda: status(db, job_id) == "QUEUED", within=30)

@@ -72,7 +72,7 @@ def test_lines_cut_for_long_lose_and_double_nothing(db: Database, proxy: TcpProx
         all_succeed(db, within=60)
 
         assert counted_once_each(running, 1000)
-        assert running.said("settle_waits")
+        assert running.said("settle_retrying")
         assert running.stop() == 0
     assert effects_once_each(db)
     db.check_history()
@@ -236,7 +236,7 @@ def test_once_does_not_take_a_failed_look_for_an_empty_queue(db: Database, tmp_p
     said = tmp_path / "said"
     with said.open("w") as out, renamed(db, "stage"):
         once = subprocess.Popen([*COMMAND, "once"], env=environment(db.url), stderr=out)
-        until(lambda: "look_failed" in said.read_text() or once.poll() is not None, within=30)
+        until(lambda: "claim_failed" in said.read_text() or once.poll() is not None, within=30)
     try:
         assert once.wait(timeout=30) == 0
         assert db.job(job_id)["status"] == "SUCCEEDED"
@@ -315,7 +315,7 @@ def test_a_claim_that_takes_place_after_it_was_given_up_is_undone(db: Database) 
         running.wait_ready()
         until(lambda: running.metric("bpc_looks_total") > 1, within=10)  # the first is over
         with stopped(sessions(db, "-- Take up to")):
-            until(lambda: running.said("look_failed"), within=20)
+            until(lambda: running.said("claim_failed"), within=20)
             busy_with = db.enqueue("TEST_SLEEP", '{"seconds": 1.5}')
             until(lambda: db.job(busy_with)["status"] == "RUNNING", within=20)
             victim = db.enqueue("TEST_NOOP", max_attempts=1)
@@ -357,7 +357,7 @@ def test_rows_that_somebody_has_locked_for_long_hold_up_no_other(
         until(lambda: counts(db) == {"RUNNING": 5}, within=20)
         with locked(db, [on, ends]):
             locked_at = time.monotonic()
-            until(lambda: running.said("settle_waits"), within=6)
+            until(lambda: running.said("settle_retrying"), within=6)
             flow_at = time.monotonic()
             flow = enqueue_many(db, "TEST_NOOP", 200)
             until(lambda: succeeded(db, flow), within=10)
