@@ -19,11 +19,11 @@ from bpc_worker.keys.encryption import DEVELOPMENT_SEALING_KEY, Sealer
 from bpc_worker.keys.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.keys.signers import LocalSigner
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.registry import Registry
 
 
-def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = False) -> Dsn:
+def dsn(settings: Settings, url: str, *, engine: bool = False, suppress_insert_notify: bool = False) -> Dsn:
     lease = settings.jobs.lease_seconds
     return Dsn(
         url=url,
@@ -34,7 +34,7 @@ def dsn(settings: Settings, url: str, *, engine: bool = False, quiet: bool = Fal
         idle_in_transaction_timeout=lease / 2,
         prepared_statements=settings.database.prepared_statements,
         engine=engine,
-        quiet=quiet,
+        suppress_insert_notify=suppress_insert_notify,
     )
 
 
@@ -106,7 +106,7 @@ def egress_rules(settings: Settings) -> EgressRules:
     return EgressRules(
         ports=frozenset(webhook.ports),
         plain_http=settings.env == "dev",
-        holes=tuple(ip_network(cidr) for cidr in webhook.allow_cidrs),
+        allowed_private_networks=tuple(ip_network(cidr) for cidr in webhook.allow_cidrs),
     )
 
 

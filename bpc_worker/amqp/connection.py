@@ -32,18 +32,18 @@ class Broker:
 
 
 @asynccontextmanager
-async def connected(broker: Broker, *, blind: bool = False) -> AsyncIterator[aio_pika.Connection]:
-    connection = await connect(broker, blind=blind)
+async def connected(broker: Broker, *, strip_message: bool = False) -> AsyncIterator[aio_pika.Connection]:
+    connection = await connect(broker, strip_message=strip_message)
     try:
         yield connection
     finally:
         await close(connection)
 
 
-async def connect(broker: Broker, *, blind: bool = False) -> aio_pika.Connection:
-    """`blind`: nothing of a message is read."""
+async def connect(broker: Broker, *, strip_message: bool = False) -> aio_pika.Connection:
+    """`strip_message`: nothing of a message is read."""
     connection = aio_pika.Connection(make_url(broker.url, heartbeat=_HEARTBEAT_SECONDS))
-    if blind:
+    if strip_message:
         connection.kwargs["transport_factory"] = BlindTransport()
     async with asyncio.timeout(CALL_SECONDS):
         await connection.connect()

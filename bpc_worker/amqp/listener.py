@@ -68,7 +68,7 @@ class TriggerListener:
 
     async def _until_it_breaks(self) -> Exception:
         try:
-            async with connected(self._broker, blind=True) as connection:
+            async with connected(self._broker, strip_message=True) as connection:
                 return await self._listen(connection)
         except Exception as error:  # noqa: BLE001 - whatever keeps the broker away, polling goes on
             return error

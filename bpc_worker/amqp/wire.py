@@ -18,7 +18,7 @@ _DELIVER = struct.pack(">HH", 60, 60)
 _SIZE_AND_FLAGS = slice(4, 14)  # of a content header, after class and weight
 
 
-def blind(kind: int, payload: bytes) -> bytes | None:
+def strip_message(kind: int, payload: bytes) -> bytes | None:
     """A frame of the same length in which nothing of a message is left; None when it was its body."""
     if kind == _BODY:
         return None
@@ -61,7 +61,7 @@ class BlindReader(asyncio.StreamReader):
         if kind not in {_METHOD, _HEADER, _BODY, _HEARTBEAT}:
             raise ConnectionError("what answers there does not speak AMQP 0-9-1")
         payload, end = await self._wire.readexactly(size), await self._wire.readexactly(1)
-        left = blind(kind, payload)
+        left = strip_message(kind, payload)
         return b"" if left is None else head + left + end
 
 

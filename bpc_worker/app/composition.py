@@ -63,7 +63,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     hooks = around(base.wake, base.health, base.metrics, partial(notify, None), alone=not plan.works)
     bell = notify_listener(base) if plan.works else None
     work = job_work(base, handlers, equipment, _traced(spans), notify) if plan.works else None
-    upkeep = upkeep_of(settings, url, base.store, base.health, base.metrics, tell=hooks.tell)
+    upkeep = upkeep_of(base, tell=hooks.tell)
     engine = Engine(
         health=base.health,
         store=base.store,
@@ -94,7 +94,9 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
 
 def _base(settings: Settings, registry: Registry, url: str) -> Base:
     health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
-    store = PostgresJobs(dsn(settings, url, engine=True, quiet=True), queue_settings(settings, registry))
+    store = PostgresJobs(
+        dsn(settings, url, engine=True, suppress_insert_notify=True), queue_settings(settings, registry)
+    )
     return Base(settings=settings, registry=registry, url=url, store=store, health=health)
 
 

@@ -25,7 +25,9 @@ from bpc_worker.wiring import (
 
 def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, object, None]]]:
     """It, and what closes it; in the handlers' loop."""
-    pool = LinkPool(dsn(base.settings, base.url, quiet=True), base.settings.database.handler_connections)
+    pool = LinkPool(
+        dsn(base.settings, base.url, suppress_insert_notify=True), base.settings.database.handler_connections
+    )
     base.metrics.pool(lambda: pool.in_use)
     children = Children(
         ChildLimits(

@@ -4,8 +4,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from bpc_worker import ids
+from bpc_worker.app.base import Base
 from bpc_worker.config.settings import Settings
-from bpc_worker.engine.health import Health
 from bpc_worker.engine.maintenance.lease_tables import TableReaper
 from bpc_worker.engine.maintenance.pruning import Pruner
 from bpc_worker.engine.maintenance.reaper import Chore, Reaper
@@ -18,7 +18,6 @@ from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.lease_tables import FurtherTable
 from bpc_worker.postgres.queue.pruning import JobPages
 from bpc_worker.postgres.queue.schedules import ScheduleBook
-from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.wiring import backoff, call_timeout, dsn, sample_rules
 
 _SWEEP = "RETENTION_SWEEP"
@@ -30,17 +29,10 @@ class Upkeep:
     close: Callable[[], None]
 
 
-def upkeep_of(
-    settings: Settings,
-    url: str,
-    store: PostgresJobs,
-    health: Health,
-    metrics: Metrics,
-    *,
-    tell: Callable[[], None],
-) -> Upkeep:
+def upkeep_of(base: Base, *, tell: Callable[[], None]) -> Upkeep:
     """Reap, count, queue what the clock says. What is not configured costs nothing, not even a connection."""
-    link = Link(dsn(settings, url, quiet=True))
+    settings, health, metrics = base.settings, base.health, base.metrics
+    link = Link(dsn(settings, base.url, suppress_insert_notify=True))
 
     def note(error: JobError | None) -> None:
         """Jobs can be claimed and settled whether or not they can be counted."""
@@ -48,9 +40,9 @@ def upkeep_of(
             health.note_database(error)
 
     rules = sample_rules(settings)
-    sampler = Sampler(store.samples, metrics, rules, on_database=note, spread=ids.spread)
+    sampler = Sampler(base.store.samples, metrics, rules, on_database=note, spread=ids.spread)
     reaper = Reaper(
-        store,
+        base.store,
         health,
         metrics,
         interval_seconds=settings.reaper.interval_seconds,
@@ -67,7 +59,7 @@ def upkeep_of(
 
     scheduler = Scheduler(
         ScheduleBook(link, call_timeout=call_timeout(settings)),
-        store,
+        base.store,
         planned,
         on_queued=queued,
         on_database=note,
@@ -96,13 +88,13 @@ def _planned(settings: Settings) -> dict[str, Planned]:
     """What is configured; what has a retention is swept every night if nobody says when."""
     configured = {
         name: Planned(
-            cron=Cron.parse(told.cron),
-            type=told.type,
-            payload=told.payload,
-            tenant=told.tenant,
-            queue=told.queue,
+            cron=Cron.parse(schedule.cron),
+            type=schedule.type,
+            payload=schedule.payload,
+            tenant=schedule.tenant,
+            queue=schedule.queue,
         )
-        for name, told in settings.schedules.items()
+        for name, schedule in settings.schedules.items()
     }
     swept = any(planned.type == _SWEEP for planned in configured.values())
     if swept or not any(settings.retention.days.values()):

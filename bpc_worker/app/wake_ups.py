@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from bpc_worker.amqp.listener import TriggerListener
 from bpc_worker.app.base import Base
-from bpc_worker.postgres.notify import BellListener, Ringer
+from bpc_worker.postgres.notify import NotifyListener, NotifySender
 from bpc_worker.wiring import broker, call_timeout, dsn
 
 
@@ -27,14 +27,14 @@ def notifier(base: Base, listener: TriggerListener | None) -> Callable[[str | No
     """How other workers hear of new jobs."""
     if listener is not None:
         return listener.publish
-    ringer = Ringer(base.store.ring)
+    ringer = NotifySender(base.store.ring)
     return lambda _: ringer.ring()
 
 
-def notify_listener(base: Base) -> BellListener | None:
+def notify_listener(base: Base) -> NotifyListener | None:
     if not base.settings.notify.enabled:
         return None
-    return BellListener(
+    return NotifyListener(
         dsn(base.settings, base.settings.database.direct_url or base.url),
         on_ring=lambda: base.wake.ring("notify"),
         on_state=lambda listening: base.metrics.bell(listening=listening),

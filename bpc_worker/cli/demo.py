@@ -27,6 +27,7 @@ def demo(*, chaos: bool, clean: bool, out: Path, config_path: str | None) -> Non
     Example: bpc-worker demo --chaos
     """
     from bpc_worker.demo import run as show
+    from bpc_worker.demo.files import remove_files
     from bpc_worker.postgres.embedded import database as embedded_postgres
 
     settings = settings_from(config_path)
@@ -35,7 +36,7 @@ def demo(*, chaos: bool, clean: bool, out: Path, config_path: str | None) -> Non
     try:
         if clean:
             embedded.drop_database(show.DATABASE)
-            removed = show.remove_files(out)
+            removed = remove_files(out)
             click.echo(f"the demo's database and {removed} files in {out}/ were removed", err=True)
             raise SystemExit(0)
         click.echo(embedded.notice, err=True)

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from bpc_worker import wiring
 from bpc_worker.config.settings import Settings
-from bpc_worker.core.base.hashing import sha256_hex
+from bpc_worker.demo.files import list_files
 from bpc_worker.demo.screen import Screen, Step, draw_code
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.files.rules import read_rules
@@ -50,7 +50,6 @@ _LEASE = {
     "BPC_REAPER_INTERVAL_SECONDS": "2",
 }
 _WORKER_LOGIN = "bpc_demo_worker"
-_LIST = ".demo-files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,32 +259,6 @@ def _prove(stage: Stage, version_id: UUID) -> int:
         return 1
     _next(stage, bundle, keys)
     return 0
-
-
-def list_files(out: Path, written: Sequence[Path]) -> None:
-    """Kept in the folder itself, in the form of sha256sum: what the demo wrote there, and how it was."""
-    listed = _listed(out) | {file.name: sha256_hex(file.read_bytes()) for file in written}
-    lines = "".join(f"{digest}  {name}\n" for name, digest in listed.items())
-    (out / _LIST).write_text(lines, encoding="utf-8")
-
-
-def remove_files(out: Path) -> int:
-    """What the demo wrote there and nobody has changed since, and nothing else."""
-    there = {out / name: digest for name, digest in _listed(out).items() if (out / name).is_file()}
-    written = [file for file, digest in there.items() if sha256_hex(file.read_bytes()) == digest]
-    for file in written:
-        file.unlink()
-    (out / _LIST).unlink(missing_ok=True)
-    if out.is_dir() and not any(out.iterdir()):
-        out.rmdir()
-    return len(written)
-
-
-def _listed(out: Path) -> dict[str, str]:
-    if not (out / _LIST).is_file():
-        return {}
-    found = [line.partition("  ") for line in (out / _LIST).read_text(encoding="utf-8").splitlines()]
-    return {name: digest for digest, _, name in found if name and Path(name).name == name}
 
 
 def _run(stage: Stage, arguments: tuple[str, ...]) -> int:

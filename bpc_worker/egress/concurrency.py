@@ -14,8 +14,10 @@ _PATIENCE = 1.0  # seconds: longer than a quick call takes, shorter than anybody
 _LONGEST_WAIT = 1.5  # of those whose turn was to come within that
 _QUICK = 3.0
 _MOST_REMEMBERED = 1000
-_MOST_FOR_A_STRANGER = 3  # inside and waiting: a backlog for one that hangs must not fill the slots …
-_CURIOSITY = 0.3  # … for longer than this, in which most receivers have answered for the first time
+_MAX_WAITING_FOR_UNKNOWN = 3  # inside and waiting: a backlog for one that hangs must not fill the slots …
+_UNKNOWN_WAIT_SECONDS = (
+    0.3  # … for longer than this, in which most receivers have answered for the first time
+)
 
 
 class _Turnstile:
@@ -85,7 +87,7 @@ class Turnstiles:
         """For how many seconds in all it is worth waiting, by what is known now."""
         longest, usual = turnstile.longest(self._clock()), self._quick.get(target)
         if usual is None:
-            patience = _CURIOSITY if turnstile.users > _MOST_FOR_A_STRANGER else _PATIENCE
+            patience = _UNKNOWN_WAIT_SECONDS if turnstile.users > _MAX_WAITING_FOR_UNKNOWN else _PATIENCE
             return patience if longest <= patience else 0.0
         turns = 1 + turnstile.waiting.index(call) // self._most
         return _LONGEST_WAIT if max(longest, turns * usual) <= _PATIENCE else 0.0

@@ -18,7 +18,7 @@ LONGEST_LIFE = 60.0  # for so long, where a name has moved, its old address is c
 MOST_IDLE = 64  # of all owners: each has a quarter of a megabyte for TLS
 _MOST_IDLE_EACH = 10
 _MOST_BYTES = 1024 * 1024  # that come in for one answer: handshake, heads, and a body as it is wrapped
-_GOODBYE = 31  # bytes with which TLS ends a connection; no answer is that short
+_TLS_CLOSE_BYTES = 31  # bytes with which TLS ends a connection; no answer is that short
 _MOST_HEADERS = 100
 _LONGEST_LINE = 8 * 1024
 
@@ -54,12 +54,12 @@ class Line:
     @property
     def has_answered(self) -> bool:
         """Whether anything came over it since it rested."""
-        return self._sockets.received > _GOODBYE
+        return self._sockets.received > _TLS_CLOSE_BYTES
 
-    def rest(self, now: float) -> None:
+    def mark_idle(self, now: float) -> None:
         """Until the next request, for which the bytes are counted anew."""
         self.idle_since = now
-        self._sockets.rest()
+        self._sockets.mark_idle()
 
     def is_good(self, now: float) -> bool:
         """Young enough, and silent since it rests: what comes unasked is the answer to nothing."""
@@ -101,7 +101,7 @@ class Lines:
         return None
 
     def keep(self, owner: Hashable, line: Line) -> None:
-        line.rest(self._clock())
+        line.mark_idle(self._clock())
         of_owner = [each for each in self._resting if each[0] == owner]
         self._resting.append((owner, line))
         if len(of_owner) >= _MOST_IDLE_EACH:

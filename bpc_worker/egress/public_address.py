@@ -69,11 +69,11 @@ _GLOBAL_UNICAST_V6 = IPv6Network("2000::/3")  # all that has been given out
 _ISATAP = (0x00005EFE, 0x02005EFE)  # an IPv4 address stands behind these, in any prefix (RFC 5214)
 
 
-def refused_as(address: Address, holes: Iterable[Network] = ()) -> str | None:
-    """What is wrong with calling it; None: nothing. `holes` are networks that are allowed all the same."""
+def refused_as(address: Address, allowed_private_networks: Iterable[Network] = ()) -> str | None:
+    """What is wrong with calling it; None: nothing. `allowed_private_networks` are networks that are allowed all the same."""
     if isinstance(address, IPv6Address) and address.scope_id is not None:
         return "bound to a network interface (RFC 4007)"
-    if _inside(address, holes):
+    if _inside(address, allowed_private_networks):
         return None
     return _first(address, SPECIAL_V4) if isinstance(address, IPv4Address) else _special_v6(address)
 

@@ -91,7 +91,7 @@ class Sockets:
         self._made.append(made)
         return made
 
-    def rest(self) -> None:
+    def mark_idle(self) -> None:
         self._has_rested = True
         self._made = [each for each in self._made if each.fileno() >= 0]
         for each in self._made:

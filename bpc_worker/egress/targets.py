@@ -23,12 +23,12 @@ class EgressRules:
 
     ports: frozenset[int]
     plain_http: bool = False  # in development
-    holes: tuple[Network, ...] = ()  # networks that are allowed though they are not public
+    allowed_private_networks: tuple[Network, ...] = ()  # networks that are allowed though they are not public
 
     def check(self, host: str, addresses: tuple[Address, ...]) -> None:
         """All of them must be good: of a good and a bad one, somebody else chooses."""
         for address in addresses:
-            reason = refused_as(address, self.holes)
+            reason = refused_as(address, self.allowed_private_networks)
             if reason is not None:
                 where = host if host == str(address) else f"{host}, at {address}"
                 raise blocked(f"{where}: {reason}")

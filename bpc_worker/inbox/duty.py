@@ -24,7 +24,10 @@ from bpc_worker.registry import Registry
 def duty(settings: Settings, registry: Registry, url: str, folder: str) -> Duty:
     async def produce(hooks: WorkerHooks) -> None:
         wanted = settings.producer
-        dsn, call_timeout = wiring.dsn(settings, url, quiet=True), wiring.call_timeout(settings)
+        dsn, call_timeout = (
+            wiring.dsn(settings, url, suppress_insert_notify=True),
+            wiring.call_timeout(settings),
+        )
         link, queue = Link(dsn), PostgresJobs(dsn, wiring.queue_settings(settings, registry))
         inbox = Inbox(Path(folder), Wanted(include=wanted.include_globs, exclude=wanted.exclude_globs))
         handover = Handover(

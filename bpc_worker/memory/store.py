@@ -16,7 +16,7 @@ from bpc_worker.memory import edges, json_values
 from bpc_worker.memory.heaps import rank
 from bpc_worker.memory.rows import Failure, JobEvent, Row
 from bpc_worker.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
-from bpc_worker.memory.turns import Pots, Turns
+from bpc_worker.memory.turns import SharedCaps, Turns
 
 _REAP_PAGE = 100
 _PLACES = (PauseKind.QUEUE, PauseKind.TYPE)
@@ -88,7 +88,7 @@ class MemoryJobStore:
     def _look(self, limit: int, *, idle: bool, caps: Caps | None) -> Look:
         now, heaps = self._clock.now, self.table.heaps
         heaps.promote(now)
-        pots = Pots(caps or {})
+        pots = SharedCaps(caps or {})
         mine = self._mine(now, pots.empty)
         if idle and (suspect := self._suspect(mine)) is not None:
             self._turns.claims += 1

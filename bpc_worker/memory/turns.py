@@ -37,7 +37,7 @@ class Turns:
         return min((row for row in due if row.tenant_id == self.ring_at), key=rank)
 
 
-class Pots:
+class SharedCaps:
     """How many a claim may still take of the types of each cap."""
 
     def __init__(self, caps: Caps) -> None:

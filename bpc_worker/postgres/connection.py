@@ -16,90 +16,22 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql, waiting
-from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row, tuple_row
 
 from bpc_worker.jobs.errors import Code, Unavailable
-from bpc_worker.postgres.errors import read_url, translate
-from bpc_worker.postgres.pipeline import Ask, Names, together
+from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.errors import translate
+from bpc_worker.postgres.pipeline import Names, Statement, execute_pipelined
 from bpc_worker.postgres.sql_files import Prepared
 
 T = TypeVar("T")
 
 _LATELY = 1.0  # second
-
-# The engine's statements all have an index to use, and one plan that is right for any table: a plan made
-# while the table was young would scan it, a plan per call costs as much as the call, and PostgreSQL 15 would
-# compile the larger statements for a second.
-_ENGINE_OPTIONS = {
-    "enable_seqscan": "off",
-    "enable_bitmapscan": "off",
-    "enable_hashjoin": "off",
-    "enable_mergejoin": "off",
-    "plan_cache_mode": "force_generic_plan",
-    "jit": "off",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dsn:
-    """How connections are made: the address, and the limits that hold on both ends."""
-
-    url: str
-    application_name: str
-    connect_timeout: float = 5.0
-    statement_timeout: float = 30.0
-    lock_timeout: float = 5.0
-    idle_in_transaction_timeout: float = 30.0
-    prepared_statements: bool = True  # off behind pgbouncer, which also refuses session settings
-    engine: bool = False  # the worker's own statements, as opposed to handlers'
-    quiet: bool = False  # who inserts jobs here rings the bell himself
-
-    def conninfo(self) -> str:
-        given = read_url(self.url)
-        wanted: dict[str, str | int] = {
-            "application_name": self.application_name[:63],
-            "connect_timeout": max(2, round(self.connect_timeout)),
-            "target_session_attrs": "read-write",
-            "keepalives_idle": 10,
-            "keepalives_interval": 5,
-            "keepalives_count": 3,
-            "tcp_user_timeout": 30_000,
-        }
-        found = {name: value for name, value in wanted.items() if name not in given}
-        if self.prepared_statements:  # ours first: what the URL sets by itself has the last word
-            found["options"] = f"{self._options()} {given.get('options') or ''}".strip()
-        return make_conninfo(self.url, **found)
-
-    @property
-    def connect_seconds(self) -> float:
-        """In all: a silent host must not use up the time of the one behind it."""
-        hosts = str(read_url(self.url).get("host") or "").count(",") + 1
-        return self.connect_timeout * hosts
-
-    def _limits(self) -> dict[str, int]:
-        seconds = {
-            "statement_timeout": self.statement_timeout,
-            "lock_timeout": self.lock_timeout,
-            "idle_in_transaction_session_timeout": self.idle_in_transaction_timeout,
-        }
-        return {name: round(value * 1000) for name, value in seconds.items()}
-
-    def _options(self) -> str:
-        kept = self._limits() | {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10}
-        chosen = _ENGINE_OPTIONS if self.engine else {}
-        chosen |= {"bpc.quiet": "on"} if self.quiet else {}
-        return " ".join(f"-c {name}={value}" for name, value in (kept | chosen).items())
-
-    def local_limits(self) -> dict[str, int]:
-        """The same limits for one transaction, where a session cannot have any (pgbouncer)."""
-        return {} if self.prepared_statements else self._limits()
 
 
 class NoAnswerError(psycopg.OperationalError):
@@ -160,12 +92,14 @@ class Link:
         """The same as plain tuples, for the statements that bring many rows."""
         return await self._within(lambda connection: _fetch_tuples(connection, statement, params), timeout)
 
-    async def together(self, asked: Sequence[Ask], *, timeout: float) -> list[list[DictRow]]:
+    async def execute_pipelined(self, asked: Sequence[Statement], *, timeout: float) -> list[list[DictRow]]:
         """The rows of each of several statements, in one trip. The first that fails is the error.
 
         RefusedError when that is one that said no; the connection is dropped then.
         """
-        return await self._within(lambda connection: together(connection, connection.names, asked), timeout)
+        return await self._within(
+            lambda connection: execute_pipelined(connection, connection.names, asked), timeout
+        )
 
     async def copy(self, statement: bytes, blocks: Iterable[bytes], *, timeout: float) -> None:
         """COPY … FROM STDIN."""

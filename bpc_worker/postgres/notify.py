@@ -8,7 +8,8 @@ from contextlib import suppress
 from bpc_worker.ids import spread
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.observability import log
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 
 _log = log.get("bell")
 
@@ -18,7 +19,7 @@ _ASK_SECONDS = 15.0  # a line that says nothing may be dead: ask
 _LONGEST_BACKOFF = 15.0
 
 
-class BellListener:
+class NotifyListener:
     """Hears NOTIFY on a socket of its own, which it watches itself: psycopg, waiting for notifications,
     keeps everybody else from the connection.
     """
@@ -63,7 +64,7 @@ class BellListener:
                 await broken
 
 
-class Ringer:
+class NotifySender:
     """Wakes the workers that listen; many rings while one is under way are one more."""
 
     def __init__(self, notify: Callable[[], Awaitable[None]]) -> None:

@@ -26,7 +26,7 @@ _Form = tuple[bytes, tuple[int, ...]]  # a statement, and the types of its value
 Names = dict[_Form, bytes]  # of what a server has prepared for a connection
 
 
-class Ask(NamedTuple):
+class Statement(NamedTuple):
     """A statement of a trip. When one fails, those behind it do not take place."""
 
     statement: Prepared
@@ -46,8 +46,8 @@ class _Values(NamedTuple):
     formats: Sequence[Any] = ()
 
 
-async def together(
-    connection: psycopg.AsyncConnection[Any], names: Names | None, asked: Sequence[Ask]
+async def execute_pipelined(
+    connection: psycopg.AsyncConnection[Any], names: Names | None, asked: Sequence[Statement]
 ) -> list[list[DictRow]]:
     """The rows of each. Without `names` nothing is prepared."""
     adapting, pgconn = Transformer(connection), connection.pgconn
@@ -68,7 +68,7 @@ async def together(
     return rows
 
 
-def _dump(adapting: abc.Transformer, ask: Ask) -> _Values:
+def _dump(adapting: abc.Transformer, ask: Statement) -> _Values:
     values = [ask.params[name] for name in ask.statement.names]
     if not values:
         return _Values()
@@ -76,7 +76,7 @@ def _dump(adapting: abc.Transformer, ask: Ask) -> _Values:
     return _Values(dumped, adapting.types or (), adapting.formats or ())
 
 
-def _send(pgconn: PGconn, names: Names | None, new: Names, ask: Ask, given: _Values) -> bool:
+def _send(pgconn: PGconn, names: Names | None, new: Names, ask: Statement, given: _Values) -> bool:
     """Whether the server prepares it first, which has an answer of its own."""
     text, form = ask.statement.text, (ask.statement.text, given.types)
     # BEGIN has no plan that is worth keeping.
@@ -109,7 +109,7 @@ def _conversation(pgconn: PGconn) -> PQGen[list[PGresult]]:
         results.append(answer[-1])
 
 
-def _check(result: PGresult, ask: Ask) -> None:
+def _check(result: PGresult, ask: Statement) -> None:
     if result.status in {ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK}:
         return
     error = error_from_result(result)
@@ -118,7 +118,7 @@ def _check(result: PGresult, ask: Ask) -> None:
     raise error
 
 
-def _rows(adapting: abc.Transformer, result: PGresult, ask: Ask) -> Iterator[DictRow]:
+def _rows(adapting: abc.Transformer, result: PGresult, ask: Statement) -> Iterator[DictRow]:
     _check(result, ask)
     if not result.nfields:
         return

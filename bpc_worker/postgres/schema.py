@@ -3,7 +3,8 @@
 from psycopg.rows import DictRow
 
 from bpc_worker.jobs.errors import SchemaMismatch
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.migrate import Applied, Ledger
 from bpc_worker.postgres.sql_files import query
 

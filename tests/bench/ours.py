@@ -10,7 +10,7 @@ from bpc_worker.amqp.connection import Broker
 from bpc_worker.amqp.publisher import Publisher
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.store import PostgresJobs
 from tests.bench.peers.wire import asked, batches, produce, say
 

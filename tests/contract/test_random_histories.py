@@ -14,7 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from bpc_worker.jobs.backoff import JITTER
 from bpc_worker.jobs.model import JobId
 from bpc_worker.memory.store import MemoryJobStore
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.embedded.server import Server
 from bpc_worker.postgres.queue.claims import Probes
 from bpc_worker.postgres.queue.store import PostgresJobs

@@ -12,7 +12,7 @@ from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, Lost, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import settlement
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON
 from tests.support.database import Database

@@ -21,7 +21,8 @@ from bpc_worker.core.base.hashing import sha256
 from bpc_worker.domain.events import Happened, record
 from bpc_worker.jobs.model import TenantId
 from bpc_worker.pipeline.audit.verify import verify
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.session import Origin, Session, begin
 from tests.support.database import Database
 from tests.support.domain import Domain, an_event, compiled, domain, sign

@@ -10,7 +10,7 @@ from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement, settlement
 from bpc_worker.jobs.store import JobStore, Look
 from bpc_worker.memory.store import MemoryJobStore
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import FakeClock, an_id
 from tests.support.database import Database

@@ -6,7 +6,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MODULE, FUNCTION, QUERY, MOST_EXCEPTIONS = 300, 40, 120, 5
-EXCEPTIONS: dict[str, str] = {}  # what is longer, and why
+EXCEPTIONS = {  # what is longer, and why
+    "bpc_worker/observability/metrics.py:__init__": "a line for each metric: a list, which is read as one",
+}
 
 
 def too_long() -> Iterator[str]:

@@ -10,7 +10,8 @@ from bpc_worker import __version__
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.observability import log
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.sql_files import query
 
 _log = log.get("roster")

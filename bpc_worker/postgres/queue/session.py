@@ -9,13 +9,14 @@ from bpc_worker.ids import uuid7
 from bpc_worker.jobs.errors import Code, Retryable, SchemaMismatch
 from bpc_worker.jobs.model import Claim, JobId, NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
-from bpc_worker.postgres.connection import Dsn, Link
-from bpc_worker.postgres.pipeline import Ask
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.pipeline import Statement
 from bpc_worker.postgres.queue.capacity import Capacity
 from bpc_worker.postgres.queue.job_rows import enqueued
 from bpc_worker.postgres.sql_files import Prepared, prepared
 
-_COMMIT = Ask(Prepared(b"COMMIT", ()))
+_COMMIT = Statement(Prepared(b"COMMIT", ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class Session:
         settings: QueueSettings,
         timeout: float,
         *,
-        ahead: Sequence[Ask] = (),
+        ahead: Sequence[Statement] = (),
     ) -> None:
         self._link = link
         self._origin = origin
@@ -61,10 +62,10 @@ class Session:
         self.follow_ups: list[NewJob] = []
 
     async def query(self, name: str, params: Mapping[str, object]) -> list[Row]:
-        return await self._ask(Ask(prepared(name), params))
+        return await self._ask(Statement(prepared(name), params))
 
     def send(self, name: str, params: Mapping[str, object]) -> None:
-        self._ahead.append(Ask(prepared(name), params))
+        self._ahead.append(Statement(prepared(name), params))
         self._has_sent = True
 
     async def execute(self, statement: str, params: Mapping[str, object] | None = None) -> list[Row]:
@@ -86,25 +87,25 @@ class Session:
         params["correlation_id"] = job.correlation_id or self._origin.correlation_id
         params["traceparent"] = job.traceparent or self._origin.traceparent
         params["now"] = None
-        found = enqueued(await self._ask(Ask(prepared("jobs/enqueue"), params)))
+        found = enqueued(await self._ask(Statement(prepared("jobs/enqueue"), params)))
         if found.added:
             self.follow_ups.append(job)
         return found.job_id
 
-    async def end(self, *last: Ask, timeout: float) -> list[list[Row]]:
+    async def end(self, *last: Statement, timeout: float) -> list[list[Row]]:
         """The rows of each of the last statements, behind which is the COMMIT."""
         found = await self._together(*last, _COMMIT, timeout=self._timeout if self._has_sent else timeout)
         return found[-1 - len(last) : -1]
 
-    async def _ask(self, *asked: Ask) -> list[Row]:
+    async def _ask(self, *asked: Statement) -> list[Row]:
         return (await self._together(*asked, timeout=self._timeout))[-1]
 
-    async def _together(self, *asked: Ask, timeout: float) -> list[list[Row]]:
+    async def _together(self, *asked: Statement, timeout: float) -> list[list[Row]]:
         ahead, self._ahead, self._has_sent = self._ahead, [], False
-        return [[*rows] for rows in await self._link.together([*ahead, *asked], timeout=timeout)]
+        return [[*rows] for rows in await self._link.execute_pipelined([*ahead, *asked], timeout=timeout)]
 
 
-def beginning(dsn: Dsn, mode: str, origin: Origin) -> Sequence[Ask]:
+def beginning(dsn: Dsn, mode: str, origin: Origin) -> Sequence[Statement]:
     """Row level security sees the tenant inside this transaction only, never on the session.
 
     What triggers queue in it follows from the same `origin` as what is queued here.
@@ -117,11 +118,11 @@ def beginning(dsn: Dsn, mode: str, origin: Origin) -> Sequence[Ask]:
         "bpc.traceparent": origin.traceparent,
     }
     said = {name: str(value) for name, value in known.items() if value is not None}
-    return Ask(_begin(mode)), Ask(_set(tuple(said)), said)
+    return Statement(_begin(mode)), Statement(_set(tuple(said)), said)
 
 
 async def begin(link: Link, mode: str, origin: Origin, *, timeout: float) -> None:
-    await link.together(beginning(link.dsn, mode, origin), timeout=timeout)
+    await link.execute_pipelined(beginning(link.dsn, mode, origin), timeout=timeout)
 
 
 @cache

@@ -13,7 +13,8 @@ from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status
 from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.bulk import Bulk
 from bpc_worker.postgres.queue.capacity import Capacity
 from bpc_worker.postgres.queue.claims import Claims

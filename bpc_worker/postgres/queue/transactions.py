@@ -10,8 +10,9 @@ from bpc_worker.jobs.model import Claim, NewJob, Status
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Holding
-from bpc_worker.postgres.connection import Dsn, Link
-from bpc_worker.postgres.pipeline import Ask, RefusedError
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.pipeline import RefusedError, Statement
 from bpc_worker.postgres.queue.job_rows import NOT_HELD, settle_params, settled_under
 from bpc_worker.postgres.queue.session import Origin, Session, beginning
 from bpc_worker.postgres.sql_files import prepared, query
@@ -67,7 +68,7 @@ class Transactions:
     async def read(self, claim: Claim, name: str, params: Mapping[str, object]) -> list[Row]:
         async with self._pool.link() as link:
             session = await self._begun(link, _READING, Origin(tenant_id=claim.tenant_id))
-            [rows] = await session.end(Ask(prepared(name), params), timeout=self._statement_timeout)
+            [rows] = await session.end(Statement(prepared(name), params), timeout=self._statement_timeout)
             return rows
 
     async def complete(
@@ -111,7 +112,7 @@ class Transactions:
                     raise LeaseLost(f"stopped: {holding.stopped}")
                 decided, follow_ups = True, tuple(session.follow_ups)
                 params = settle_params([(holding.claim, settlement)], now=None, or_fail=True)
-                settle = Ask(prepared("jobs/settle"), params, refusal=NOT_HELD)
+                settle = Statement(prepared("jobs/settle"), params, refusal=NOT_HELD)
                 [[row]] = await session.end(settle, timeout=self._timeout)
                 return Status(str(row["status"])), follow_ups
         except (RefusedError, Unavailable) as error:
@@ -125,7 +126,7 @@ class Transactions:
         """The beginning goes ahead, but not where a connection may be dead: handlers have much time."""
         ahead = beginning(link.dsn, mode, origin)
         if not link.answered_lately:
-            await link.together(ahead, timeout=self._timeout)
+            await link.execute_pipelined(ahead, timeout=self._timeout)
             ahead = ()
         return Session(link, origin, self._settings, self._statement_timeout, ahead=ahead)
 

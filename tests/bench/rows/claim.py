@@ -14,7 +14,7 @@ from bpc_worker.jobs.model import Status
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Pause, PauseKind
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.store import PostgresJobs
 from tests.bench.bench import DEFAULTS, OURS, Bench, fresh_database, make_template, settle_down
 from tests.bench.filling import fill

@@ -106,7 +106,9 @@ async def trial(
     tls = authority.server("127.0.0.1") if authority else None
     async with listening(receiver.behave, tls=tls) as at:
         receiver.at = at
-        rules = EgressRules(ports=frozenset({at.port}), plain_http=True, holes=(ip_network("127.0.0.0/8"),))
+        rules = EgressRules(
+            ports=frozenset({at.port}), plain_http=True, allowed_private_networks=(ip_network("127.0.0.0/8"),)
+        )
         lines = Lines(clock)
         poster = Poster(
             rules, ca_file=str(authority.ca_file) if authority else None, lines=lines, deadline=deadline

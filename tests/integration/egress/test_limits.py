@@ -55,7 +55,7 @@ async def asking(
 ) -> AsyncIterator[Ask]:
     scheme = "https" if ca else "http"
     async with listening(behave, **tls) as receiver:  # type: ignore[arg-type]  # tls=…
-        rules = EgressRules(ports=frozenset({receiver.port}), plain_http=True, holes=LOCAL)
+        rules = EgressRules(ports=frozenset({receiver.port}), plain_http=True, allowed_private_networks=LOCAL)
         poster = Poster(rules, ca_file=str(ca) if ca else None, deadline=deadline)
         yield Ask(receiver, poster, f"{scheme}://127.0.0.1:{receiver.port}/")
 
@@ -261,7 +261,7 @@ async def test_good_receivers_are_reached_beside_many_bad_ones(authority: Author
     fine = listening(receivers.good, tls=authority.server("127.0.0.1"))
     with hostile_town(authority, "127.0.0.1") as ports:
         async with fine as good:
-            rules = EgressRules(ports=frozenset({good.port, *ports.values()}), holes=LOCAL)
+            rules = EgressRules(ports=frozenset({good.port, *ports.values()}), allowed_private_networks=LOCAL)
             poster = Poster(rules, ca_file=str(authority.ca_file), deadline=2.0)
 
             async def send(port: int) -> float:

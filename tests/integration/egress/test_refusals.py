@@ -93,10 +93,16 @@ async def local(tls: ssl.SSLContext) -> AsyncIterator[list[Listening]]:
 
 
 def poster(
-    port: int, *holes: str, names: Names | None = None, http: bool = False, ca: Path | None = None
+    port: int,
+    *allowed_private_networks: str,
+    names: Names | None = None,
+    http: bool = False,
+    ca: Path | None = None,
 ) -> Poster:
     rules = EgressRules(
-        ports=frozenset({port}), plain_http=http, holes=tuple(ip_network(hole) for hole in holes)
+        ports=frozenset({port}),
+        plain_http=http,
+        allowed_private_networks=tuple(ip_network(hole) for hole in allowed_private_networks),
     )
     lookups = Lookups(names or Names({name: [each] for name, each in NAMES.items()}))
     return Poster(rules, lookups=lookups, deadline=5.0, ca_file=str(ca) if ca else None)

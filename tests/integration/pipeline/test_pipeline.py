@@ -46,7 +46,7 @@ def text(number: int) -> str:
     return f"field a: Int = {number}; example e: {{}} => expect(a, == {number});"
 
 
-async def together(
+async def execute_pipelined(
     db: Database,
     count: int,
     work: Callable[[PipelineSession, int], Awaitable[T]],
@@ -66,7 +66,7 @@ async def together(
 async def alone(
     db: Database, work: Callable[[PipelineSession], Awaitable[T]], tenant: str = "acme", **env: str
 ) -> T:
-    [done] = await together(db, 1, lambda pipeline, _: work(pipeline), tenant, **env)
+    [done] = await execute_pipelined(db, 1, lambda pipeline, _: work(pipeline), tenant, **env)
     return done
 
 
@@ -110,7 +110,7 @@ async def test_versions_of_rules_added_at_the_same_moment_are_numbered_one_after
     db: Database,
 ) -> None:
     db.tenant()
-    added = await together(db, 8, lambda pipeline, at: add_rules(pipeline, "mine", text(at)))
+    added = await execute_pipelined(db, 8, lambda pipeline, at: add_rules(pipeline, "mine", text(at)))
 
     assert sorted(version.version for version in added) == [*range(1, 9)]
     assert {version.status for version in added} == {"DRAFT"}
@@ -118,7 +118,7 @@ async def test_versions_of_rules_added_at_the_same_moment_are_numbered_one_after
 
 async def test_the_same_text_added_at_the_same_moment_is_one_version(db: Database) -> None:
     db.tenant()
-    added = await together(db, 6, lambda pipeline, _: add_rules(pipeline, "mine", text(1)))
+    added = await execute_pipelined(db, 6, lambda pipeline, _: add_rules(pipeline, "mine", text(1)))
 
     assert len({version.rule_package_version_id for version in added}) == 1
 
@@ -142,7 +142,7 @@ async def test_rules_are_published_once_and_only_after_their_tests(db: Database)
     def publish(pipeline: PipelineSession, _: int) -> Awaitable[RulesVersion]:
         return publish_rules(pipeline, str(draft.rule_package_version_id))
 
-    published = await together(db, 5, publish)
+    published = await execute_pipelined(db, 5, publish)
 
     assert {version.status for version in published} == {"PUBLISHED"}
     assert events(db) == ["RULES_PUBLISHED"]
@@ -150,9 +150,9 @@ async def test_rules_are_published_once_and_only_after_their_tests(db: Database)
 
 async def test_a_key_is_added_retired_and_revoked_once_each(db: Database) -> None:
     db.tenant()
-    added = await together(db, 4, lambda pipeline, _: add_key(pipeline, "k", PUBLIC))
-    retired = await together(db, 4, lambda pipeline, _: change_key(pipeline, "k", KeyStatus.RETIRED))
-    revoked = await together(db, 4, lambda pipeline, _: change_key(pipeline, "k", KeyStatus.REVOKED))
+    added = await execute_pipelined(db, 4, lambda pipeline, _: add_key(pipeline, "k", PUBLIC))
+    retired = await execute_pipelined(db, 4, lambda pipeline, _: change_key(pipeline, "k", KeyStatus.RETIRED))
+    revoked = await execute_pipelined(db, 4, lambda pipeline, _: change_key(pipeline, "k", KeyStatus.REVOKED))
 
     assert sorted(added) == sorted(retired) == sorted(revoked) == [False, False, False, True]
     assert events(db) == ["KEY_ADDED", "KEY_RETIRED", "KEY_REVOKED"]

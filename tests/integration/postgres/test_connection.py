@@ -21,7 +21,8 @@ from bpc_worker.jobs.errors import (
     SchemaMismatch,
     Unavailable,
 )
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database

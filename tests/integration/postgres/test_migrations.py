@@ -10,7 +10,7 @@ from psycopg import sql
 
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.postgres import migrate as migrations
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.embedded.server import Server
 from bpc_worker.postgres.migrate import (
     Applied,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from bpc_worker.jobs.errors import Code, Unavailable
-from bpc_worker.postgres.connection import Dsn
-from bpc_worker.postgres.notify import BellListener, Ringer
+from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.notify import NotifyListener, NotifySender
 from tests.support.database import Database
 
 
@@ -43,7 +43,7 @@ class Heard:
 async def heard(db: Database) -> AsyncIterator[Heard]:
     found = Heard()
     dsn = Dsn(url=db.url_as("bpc_worker"), application_name="the bell")
-    listener = BellListener(dsn, on_ring=found.ring, on_state=found.state, timeout=5)
+    listener = NotifyListener(dsn, on_ring=found.ring, on_state=found.state, timeout=5)
     task = asyncio.create_task(listener.run())
     await found.last_state(True)
     yield found
@@ -91,7 +91,7 @@ async def test_many_rings_during_one_are_one_more() -> None:
         calls += 1
         await under_way.wait()
 
-    ringer = Ringer(notify)
+    ringer = NotifySender(notify)
     ringer.ring()
     await asyncio.sleep(0)
     for _ in range(100):
@@ -106,6 +106,6 @@ async def test_a_ring_that_fails_is_no_harm() -> None:
     async def notify() -> None:
         raise Unavailable(Code.DB_UNAVAILABLE, "no database")
 
-    ringer = Ringer(notify)
+    ringer = NotifySender(notify)
     ringer.ring()
     await ringer.done()

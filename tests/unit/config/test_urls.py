@@ -13,7 +13,8 @@ from bpc_worker.config.kinds import url
 from bpc_worker.config.load import load
 from bpc_worker.doctor import database
 from bpc_worker.jobs.errors import Unavailable
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.errors import read_url
 from bpc_worker.postgres.migrate import migrate
 

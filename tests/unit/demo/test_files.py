@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bpc_worker.demo.run import list_files, remove_files
+from bpc_worker.demo.files import list_files, remove_files
 
 NAMES = ("passport-1.zip", "keys.json", "qr.png")
 

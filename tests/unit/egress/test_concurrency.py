@@ -136,7 +136,7 @@ async def test_a_crowd_before_a_stranger_waits_for_its_first_answer() -> None:
 async def test_of_a_crowd_before_one_that_does_not_answer_most_are_sent_away_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bpc_worker.egress.concurrency._CURIOSITY", 0.01)
+    monkeypatch.setattr("bpc_worker.egress.concurrency._UNKNOWN_WAIT_SECONDS", 0.01)
     turnstiles, answer = Turnstiles(4, clock=Clock()), asyncio.Event()
     calls = crowd(turnstiles, answer)
     sent_away = {*calls[3:]}
@@ -192,7 +192,7 @@ async def test_whoever_would_have_to_wait_for_long_is_sent_away_at_once() -> Non
 
 
 async def test_a_crowd_that_got_its_answer_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpc_worker.egress.concurrency._CURIOSITY", 0.05)
+    monkeypatch.setattr("bpc_worker.egress.concurrency._UNKNOWN_WAIT_SECONDS", 0.05)
     turnstiles, first, rest = Turnstiles(2, clock=Clock()), asyncio.Event(), asyncio.Event()
 
     async def call(answer: asyncio.Event) -> None:

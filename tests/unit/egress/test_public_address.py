@@ -91,13 +91,13 @@ def test_a_special_block_is_refused_from_its_first_address_to_its_last(network: 
 
 
 def test_a_hole_opens_its_own_network_and_no_other_spelling_of_it() -> None:
-    holes = (ip_network("127.0.0.0/8"), ip_network("fd00::/8"))
+    allowed_private_networks = (ip_network("127.0.0.0/8"), ip_network("fd00::/8"))
 
-    assert refused_as(ip_address("127.0.0.1"), holes) is None
-    assert refused_as(ip_address("fd00::1"), holes) is None
-    assert refused_as(ip_address("10.0.0.1"), holes) is not None
-    assert refused_as(ip_address("::ffff:127.0.0.1"), holes) is not None
-    assert refused_as(ip_address("fd00::1%eth0"), holes) is not None
+    assert refused_as(ip_address("127.0.0.1"), allowed_private_networks) is None
+    assert refused_as(ip_address("fd00::1"), allowed_private_networks) is None
+    assert refused_as(ip_address("10.0.0.1"), allowed_private_networks) is not None
+    assert refused_as(ip_address("::ffff:127.0.0.1"), allowed_private_networks) is not None
+    assert refused_as(ip_address("fd00::1%eth0"), allowed_private_networks) is not None
 
 
 anywhere = st.one_of(

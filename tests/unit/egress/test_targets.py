@@ -8,7 +8,9 @@ from bpc_worker.egress.targets import EgressRules, target_of
 from bpc_worker.handler_api import Permanent
 
 RULES = EgressRules(ports=frozenset({443, 8443}))
-ANYWHERE = EgressRules(ports=frozenset({443}), holes=(ip_network("0.0.0.0/0"), ip_network("::/0")))
+ANYWHERE = EgressRules(
+    ports=frozenset({443}), allowed_private_networks=(ip_network("0.0.0.0/0"), ip_network("::/0"))
+)
 DEVELOPMENT = EgressRules(ports=frozenset({80, 443}), plain_http=True)
 
 
@@ -149,4 +151,6 @@ def test_one_bad_address_among_good_ones_is_too_many() -> None:
     with pytest.raises(Permanent, match=r"called: 10\.0\.0\.1: private"):
         RULES.check("10.0.0.1", (bad,))
 
-    EgressRules(ports=frozenset(), holes=(ip_network("10.0.0.0/8"),)).check("hooks.example", (good, bad))
+    EgressRules(ports=frozenset(), allowed_private_networks=(ip_network("10.0.0.0/8"),)).check(
+        "hooks.example", (good, bad)
+    )

@@ -8,7 +8,7 @@ import pytest
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import NewJob, Priority, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.store import PostgresJobs
 from tests.support.database import Database
 
@@ -18,7 +18,9 @@ MANY = 1200  # enough for COPY
 
 @pytest.fixture
 async def store(db: Database) -> AsyncIterator[PostgresJobs]:
-    dsn = Dsn(url=db.url_as("bpc_producer"), application_name="bulk", engine=True, quiet=True)
+    dsn = Dsn(
+        url=db.url_as("bpc_producer"), application_name="bulk", engine=True, suppress_insert_notify=True
+    )
     jobs = PostgresJobs(dsn, QueueSettings(owner="nobody"))
     yield jobs
     jobs.close()

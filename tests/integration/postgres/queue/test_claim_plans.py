@@ -10,7 +10,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.sql_files import prepared
 from tests.support import database as databases
 from tests.support.database import Database

@@ -9,7 +9,8 @@ import pytest
 from bpc_worker.engine.maintenance.lease_tables import TableReaper
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.errors import Permanent
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.lease_tables import FurtherTable
 from bpc_worker.testing import NOON
 from tests.support.database import Database

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from bpc_worker.jobs.queue_settings import QueueSettings
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.roster import Roster
 from tests.support.database import Database
 from tests.support.history import moment

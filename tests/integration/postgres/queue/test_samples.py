@@ -11,7 +11,7 @@ from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import JobId, NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.store import Waiting
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON
 from tests.support.database import Database

@@ -10,7 +10,8 @@ import pytest
 from bpc_worker.engine.maintenance.schedules import Planned, Scheduler
 from bpc_worker.jobs.cron import Cron
 from bpc_worker.jobs.queue_settings import QueueSettings
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.schedules import ScheduleBook
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from bpc_worker.jobs.errors import Permanent
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.token_buckets import Buckets, Limit
 from bpc_worker.testing import NOON
 from tests.support.database import Database

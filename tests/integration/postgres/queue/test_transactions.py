@@ -13,7 +13,7 @@ from bpc_worker.jobs.errors import LeaseLost, RunAgain
 from bpc_worker.jobs.model import Done, NewJob, Status
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement, settlement
-from bpc_worker.postgres.connection import Dsn
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.session import Session
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.postgres.queue.transactions import LinkPool, Transactions

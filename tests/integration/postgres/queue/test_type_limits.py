@@ -10,7 +10,8 @@ from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.store import Caps, Pause, PauseKind
-from bpc_worker.postgres.connection import Dsn, Link
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.postgres.queue.type_limits import TypeLimit, TypeLimits
 from bpc_worker.testing import NOON
