@@ -70,7 +70,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)  # an IPv4 address stands behind these, in an
 
 
 def refused_as(address: Address, allowed_private_networks: Iterable[Network] = ()) -> str | None:
-    """What is wrong with calling it; None: nothing. `allowed_private_networks` are networks that are allowed all the same."""
+    """What is wrong with calling it; None: nothing. Those networks are allowed all the same."""
     if isinstance(address, IPv6Address) and address.scope_id is not None:
         return "bound to a network interface (RFC 4007)"
     if _inside(address, allowed_private_networks):
