@@ -112,7 +112,6 @@ class LeaseKeeper:
         clock: Clock = seconds_since_boot,
     ) -> None:
         self._store = store
-        self._clock = clock
         self._timing = timing
         self._dice = dice
         self._on_renewed = on_renewed

@@ -76,10 +76,10 @@ class RunningJobs:
     async def watch(self) -> None:
         """Stop, for ever, what takes too long. One look at all is cheaper than a timer for each."""
         while True:
-            self.stop_overdue()
+            self.stop_timed_out()
             await asyncio.sleep(_WATCH_SECONDS)
 
-    def stop_overdue(self) -> None:
+    def stop_timed_out(self) -> None:
         self._intake.give_back_early()
         for job in tuple(self._jobs):
             if not job.in_time and not job.has_ended:

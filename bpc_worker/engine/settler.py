@@ -1,17 +1,19 @@
 """Write how attempts ended, many at once, and do not give up before the rows say so."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
-
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from bpc_worker.jobs.errors import Code, JobError, Retryable, RunAgain, Unavailable
 from bpc_worker.jobs.model import Claim, ErrorInfo, Failed, LeaseToken, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import JobStore
 from bpc_worker.observability import log
+from bpc_worker.waiting.retries import Retries
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _log = log.get("settler")
 
@@ -32,12 +34,6 @@ class End(NamedTuple):
 
 def _can_ride_with_claim(end: End) -> bool:
     return end.can_ride and end.settlement.status is Status.SUCCEEDED
-
-
-def _never_while_it_is_away(state: RetryCallState) -> bool:
-    """The outcome is known, so an outage or a locked row is waited for; other refusals only a few times."""
-    error = state.outcome.exception() if state.outcome is not None else None
-    return not isinstance(error, Unavailable | RunAgain) and state.attempt_number >= _MOST_REFUSALS
 
 
 def _give_up(ends: Sequence[End], error: Exception) -> None:
@@ -64,6 +60,14 @@ class Settler:
         self._no_claim = asyncio.Event()  # is on its way
         self._no_claim.set()
         self._flushing: asyncio.Task[None] | None = None
+        self._retries = Retries(
+            when=lambda error: isinstance(error, Retryable),
+            uncounted=lambda error: isinstance(error, Unavailable | RunAgain),
+            first_pause=0.1,
+            longest_pause=3.0,
+            tries=_MOST_REFUSALS - 1,
+            before_pause=self._note,
+        )
         self._singles: set[asyncio.Task[None]] = set()
 
     def add(self, claim: Claim, outcome: Settleable, tell: Told) -> None:
@@ -134,11 +138,7 @@ class Settler:
         """What was written. Rows that are locked, lost or written by a call without an answer are missing."""
         ends = [(end.claim, end.settlement) for end in group]
         try:
-            async for attempt in self._trying():
-                with attempt:
-                    written = await self._store.settle_group(ends)
-                    self._on_database(None)
-                    return written
+            return await self._written(self._store.settle_group, ends)
         except JobError as error:  # one of them cannot be stored: the others must not suffer
             _log.warning(
                 "batch_settle_rejected",
@@ -171,24 +171,19 @@ class Settler:
             return await self._write(claim, self._settlement(claim, Failed(refused)))
 
     async def _write(self, claim: Claim, settlement: Settlement) -> Status | None:
-        async for attempt in self._trying():
-            with attempt:
-                status = await self._store.settle(claim, settlement)
-                self._on_database(None)
-                return status
-        raise AssertionError("unreachable: tenacity returns or raises")
+        return await self._written(self._store.settle, claim, settlement)
 
-    def _trying(self) -> AsyncRetrying:
-        return AsyncRetrying(
-            retry=retry_if_exception_type(Retryable),
-            stop=_never_while_it_is_away,
-            wait=wait_random_exponential(multiplier=0.1, max=3.0),
-            reraise=True,
-            before_sleep=self._note,
-        )
+    async def _written(self, write: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What it answers in the end: an outage or a locked row is waited for, other refusals a few times."""
+        try:
+            answer = await write(*args, **kwargs)  # nearly always the only try
+        except Retryable as error:
+            self._note(error)
+            answer = await self._retries.run(write, *args, **kwargs)
+        self._on_database(None)
+        return answer
 
-    def _note(self, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome is not None else None
+    def _note(self, error: BaseException) -> None:
         if isinstance(error, JobError):
             self._on_database(error)
             _log.warning("settle_retrying", error_code=error.code, error_message=error.message)

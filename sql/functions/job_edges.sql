@@ -1,5 +1,5 @@
 -- Guards every change of status or attempts that is not a claim or a settle: those two never get past the
--- WHEN clause below. SECURITY DEFINER so that an operator can cause the event without INSERT on job_events.
+-- WHEN clause of its trigger. SECURITY DEFINER so that an operator can cause the event without INSERT on job_events.
 CREATE OR REPLACE FUNCTION bpc_guard_job_edge() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $$

@@ -90,7 +90,9 @@ class Intake:
         return self._under_way is not None
 
     def note_handlers(self, *, blocked: bool) -> None:
-        """While a handler does not give their loop back there is no room."""
+        """While a handler does not give their loop back there is no room; then somebody has to look again."""
+        if self._handlers_blocked and not blocked:
+            self._parts.wake.ring("slot")
         self._handlers_blocked = blocked
 
     def look_everywhere(self) -> None:

@@ -37,7 +37,7 @@ NO_ENDS = "[]"
 
 
 class _End(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A row of sql/fragments/told.sql; what is missing is NULL there."""
+    """A row of `told` in sql/fragments/held.sql; what is missing is NULL there."""
 
     job_id: UUID
     lease_token: UUID

@@ -108,7 +108,7 @@ async def test_what_takes_too_long_is_stopped() -> None:
     room = Room()
     await started(room)
     room.clock.advance(TIMEOUT - 1)
-    room.jobs.stop_overdue()
+    room.jobs.stop_timed_out()
     await room.settled()
     assert room.statuses() == ["RUNNING"]
     assert room.jobs.inside_time_outs
@@ -166,7 +166,7 @@ async def test_where_the_loop_is_blocked_what_has_not_begun_is_given_back_with_i
     room.handlers.start_prepared = lambda: None  # type: ignore[method-assign]  # nothing reaches the handlers
     assert await room.take() == 2
     room.handlers.is_blocked = True
-    room.jobs.stop_overdue()
+    room.jobs.stop_timed_out()
     await room.settled()
 
     assert sorted(room.statuses()) == ["QUEUED", "QUEUED", "RUNNING"]

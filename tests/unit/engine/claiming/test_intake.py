@@ -165,10 +165,10 @@ async def test_jobs_that_came_early_begin_when_a_slot_gets_free() -> None:
 async def test_jobs_that_came_early_and_wait_for_too_long_go_back_with_their_attempt() -> None:
     room = Room(slots=2)
     await _ahead(room)
-    room.jobs.stop_overdue()
+    room.jobs.stop_timed_out()
     assert room.slots.oversubscribed == 2, "they may wait for a moment"
     room.clock.advance(0.2)
-    room.jobs.stop_overdue()
+    room.jobs.stop_timed_out()
     await room.settled()
 
     rows = list(room.store.table.rows.values())[2:]
@@ -191,12 +191,13 @@ async def test_nothing_is_claimed_while_a_handler_blocks_the_loop() -> None:
     room = Room()
     await room.enqueue()
     room.handlers.is_blocked = True
-    room.jobs.stop_overdue()
+    room.jobs.stop_timed_out()
 
     assert not (await room.intake.next_batch()).answered
     assert room.store.looks == []
     room.handlers.is_blocked = False
-    room.jobs.stop_overdue()
+    room.jobs.stop_timed_out()
+    assert await room.wake.wait(at_most=0) == {"slot"}, "nobody else would look before the next poll"
     assert len((await room.intake.next_batch()).claims) == 1
 
 
