@@ -112,7 +112,7 @@ class MemoryJobStore:
         oldest = [min(due, key=_age)] if from_the_oldest else []
         wanted = [row for row in dict.fromkeys([*of_ring, *oldest, *due]) if pots.take(row)]
         taken = [row for row in wanted if not (ahead and row.attempts + 1 >= row.max_attempts)][:limit]
-        self._turns.record(len(taken), sum(row in of_ring for row in taken))
+        self._turns.record(len(taken))
         taken.sort(key=lambda row: (row not in of_ring, row not in oldest, rank(row)))
         return Look(claims=[self._begin(row, now) for row in taken], more=len(wanted) > len(taken))
 

@@ -5,9 +5,9 @@
 -- that is worth a look; `place` is the number of the job's, from 1. It locks nothing and changes nothing.
 CREATE OR REPLACE FUNCTION bpc_next_of_ring(
   share integer, ring_at uuid, unserved integer, hops integer, queues text[], types text[], priorities smallint[],
-  since timestamptz[], since_ids uuid[], paused text[], as_of timestamptz)
+  since timestamptz[], since_ids uuid[], limits integer[], paused text[], as_of timestamptz)
 RETURNS TABLE (tenant_id uuid, job_id uuid, scheduled_at timestamptz, place integer, remaining integer)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, {schema}, pg_temp
+LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
 DECLARE
   round   uuid[];
@@ -37,15 +37,15 @@ BEGIN
     found := 0;
     FOR job_id, scheduled_at, place IN
       SELECT due.job_id, due.scheduled_at, at.place
-      FROM unnest(queues, types, priorities, since, since_ids) WITH ORDINALITY
-             AS at (queue, type, priority, since, since_id, place)
+      FROM unnest(queues, types, priorities, since, since_ids, limits) WITH ORDINALITY
+             AS at (queue, type, priority, since, since_id, most, place)
       CROSS JOIN LATERAL (
         SELECT jobs.job_id, jobs.scheduled_at FROM jobs
-        WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND jobs.priority <= 3
+        WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3
           AND jobs.tenant_id = round[here] AND jobs.queue = at.queue AND jobs.type = at.type
           AND jobs.priority = at.priority AND (jobs.scheduled_at, jobs.job_id) >= (at.since, at.since_id)
           AND jobs.scheduled_at <= as_of
-        ORDER BY jobs.scheduled_at, jobs.job_id LIMIT given[here] + allowed) AS due
+        ORDER BY jobs.scheduled_at, jobs.job_id LIMIT least(at.most, given[here] + allowed)) AS due
       WHERE 'tenant ' || round[here] <> ALL (paused)
       ORDER BY at.priority, due.scheduled_at, due.job_id OFFSET given[here] LIMIT allowed
     LOOP

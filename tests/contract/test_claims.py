@@ -113,9 +113,9 @@ async def test_whoever_has_more_weight_gets_more_jobs_in_a_row(bench: Bench) -> 
     await bench.store.enqueue_many(loud, [NewJob(type="TEST_NOOP", priority=Priority.HIGH)] * 100)
     for tenant in (light, heavy):
         await bench.store.enqueue_many(tenant, [NewJob(type="TEST_NOOP", priority=Priority.LOW)] * 20)
-    order = [claim.tenant_id for _ in range(10) for claim in await bench.claim(8)]
+    order = [claim.tenant_id for _ in range(12) for claim in await bench.claim(8)]
 
-    assert [tenant for tenant in order if tenant != loud] == [light, heavy, heavy, heavy] * 4
+    assert (order.count(light), order.count(heavy)) == (5, 15)  # of 24 that went round, and 4 were loud's
 
 
 async def test_the_ring_goes_past_tenants_that_have_nothing_due(bench: Bench) -> None:

@@ -119,7 +119,9 @@ class QueueModel:
         due = [job for job in ready if not job.suspect]
         if not due:
             return Found([], more=False, next_due_in=self._next_due_in(leaving_out))
-        ring = sorted(self._round(due, (self._owed + limit) // 4), key=_age)
+        share = min((self._owed + limit) // 4, limit)
+        share = share if share >= min(limit, 8) else 0
+        ring = sorted(self._round(due, share), key=_age)
         oldest = [min(due, key=_age)] if self._looks % 8 == 1 else []
         numbers = list(dict.fromkeys(job.number for job in [*ring, *oldest, *due]))
         due = [self.jobs[number] for number in numbers]
@@ -127,7 +129,7 @@ class QueueModel:
             capped = [job for job in due if job.wish.type == self._types[0]]
             due = [job for job in due if job not in capped[cap:]]
         taken = due[:limit]
-        self._owed = min(3, max(0, self._owed + len(taken) - 4 * sum(job in ring for job in taken)))
+        self._owed = max(0, self._owed + len(taken) - 4 * share)
         taken.sort(key=lambda job: (job not in ring, job not in oldest, job.rank))
         return Found([self._begin(job) for job in taken], more=len(due) > limit, next_due_in=None)
 

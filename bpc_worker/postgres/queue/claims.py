@@ -16,7 +16,7 @@ from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.store import PLAIN_TERMS, Caps, ClaimTerms, Ends, Look
 from bpc_worker.observability import log
 from bpc_worker.postgres.connection import Link
-from bpc_worker.postgres.queue.job_rows import NO_ENDS, told
+from bpc_worker.postgres.queue.job_rows import told
 from bpc_worker.postgres.queue.probes import Probes, RingPosition
 from bpc_worker.postgres.queue.scans import Scans
 from bpc_worker.postgres.sql_files import prepared, query
@@ -25,6 +25,7 @@ _log = log.get("claims")
 
 _DOUBT_PAUSE = 1.0
 _INLINE_BYTES = 32 * 1024  # a larger payload does not travel with its claim
+_SCOUT_PAUSE = 0.1
 _LEFT_ALONE = 60.0  # seconds, for a row that cannot be taken
 
 
@@ -104,20 +105,23 @@ class Claims:
         return look
 
     async def _look(self, asked: Asked, *, now: datetime | None) -> tuple[Look, UUID | None]:
-        if asked.fresh and self._scans.are_slow:
-            self._scout(now)
-            if not self._probes.fall_back():
-                return Look(ended=not asked.ends), None
-            asked = replace(asked, fresh=False)
+        if asked.fresh and self._scans.are_slow and self._probes.fall_back():
+            return await self._look_while_slow(replace(asked, fresh=False), now=now)
         began_at = time.monotonic()
         look, head = await self._ask(asked, now=now)
         if asked.fresh:
             self._scans.took(time.monotonic() - began_at, claimed=len(look.claims))
         return look, head
 
-    def _scout(self, now: datetime | None) -> None:
-        if self._scouting is None and self._scans.due:
+    async def _look_while_slow(self, asked: Asked, *, now: datetime | None) -> tuple[Look, UUID | None]:
+        """Where jobs were found before. Whether there are any elsewhere is known a little later."""
+        if self._scouting is None and not self._scans.due_in:
             self._scouting = asyncio.create_task(self._find_places(now))
+        look, head = await self._ask(asked, now=now)
+        if look.claims:
+            return look, head
+        again_in = max(_SCOUT_PAUSE, self._scans.due_in)
+        return replace(look, next_due_in=min(again_in, look.next_due_in or again_in)), head
 
     async def _find_places(self, now: datetime | None) -> None:
         """On a line of its own, so that no claim waits behind it."""
@@ -168,7 +172,7 @@ class Claims:
             "claim_bytes": asked.terms.most_bytes,
             "inline_bytes": 0 if asked.terms.careful else _INLINE_BYTES,
             "passed_over": list(self._passed_over),
-            "ends": told(asked.ends) if asked.ends else NO_ENDS,
+            "ends": told(asked.ends) if asked.ends else None,
         }
 
     async def _answered(self, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
@@ -177,7 +181,9 @@ class Claims:
         self._unconfirmed[call] = _UnconfirmedClaim()  # a cancelled call is an unanswered one too
         try:
             rows = await self._link.tuples(
-                prepared("jobs/claim"), params, timeout=self._settings.call_timeout
+                prepared("jobs/claim_with_ends" if params["ends"] else "jobs/claim"),
+                params,
+                timeout=self._settings.call_timeout,
             )
         except JobError as error:
             if not isinstance(error, Unavailable):

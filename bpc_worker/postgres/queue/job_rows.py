@@ -33,7 +33,6 @@ def enqueued(rows: Sequence[Mapping[str, object]]) -> Enqueued:
 
 
 NOT_HELD = "22012"
-NO_ENDS = "[]"
 
 
 class _End(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -3,9 +3,10 @@
 import math
 import time
 
-_QUICK = 0.005  # seconds; twenty times a second that is a tenth of the time
+_LONG = 0.025  # seconds
 _PER_JOB = 0.0005  # and so much more for each job that it took
 _PAUSE = 9  # times as long as the last one took
+_IN_A_ROW = 3  # one alone may be the machine's fault
 
 
 class Scans:
@@ -15,13 +16,17 @@ class Scans:
     """
 
     def __init__(self) -> None:
-        self.are_slow = False
+        self._long_ones = 0  # in a row
         self._again_at = -math.inf
 
     @property
-    def due(self) -> bool:
-        return time.monotonic() >= self._again_at
+    def are_slow(self) -> bool:
+        return self._long_ones >= _IN_A_ROW
+
+    @property
+    def due_in(self) -> float:
+        return max(0.0, self._again_at - time.monotonic())
 
     def took(self, seconds: float, *, claimed: int = 0) -> None:
-        self.are_slow = seconds > _QUICK + claimed * _PER_JOB
+        self._long_ones = self._long_ones + 1 if seconds > _LONG + claimed * _PER_JOB else 0
         self._again_at = time.monotonic() + _PAUSE * seconds

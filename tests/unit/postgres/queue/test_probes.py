@@ -49,16 +49,16 @@ def test_of_every_four_jobs_one_goes_round_the_tenants() -> None:
         shares.append(share)
         some.record_result(None, [a_claim()] * (limit - share), [a_claim()] * share)
 
-    assert shares == [0, 0, 0, 1, 0, 2, 3, 25]
+    assert shares == [0, 0, 0, 1, 0, 0, 0, 30]
 
 
-def test_who_found_nobody_in_the_ring_is_owed_one_job_and_no_more() -> None:
-    some = probes()
-    for _ in range(3):
-        some.plan({}, limit=10, fresh=False)
+def test_a_small_claim_goes_round_with_all_its_jobs_or_not_at_all() -> None:
+    some, shares = probes(), []
+    for _ in range(9):
+        shares.append(some.plan({}, limit=10, fresh=False)["share"])
         some.record_result(None, [a_claim()] * 10)
 
-    assert some.plan({}, limit=1, fresh=False)["share"] == 1
+    assert shares == [0, 0, 0, 10, 0, 0, 0, 10, 0]
 
 
 def test_the_next_claims_go_where_something_was_due() -> None:
