@@ -18,12 +18,13 @@ from bpc_worker.postgres.migrate import (
 )
 from bpc_worker.postgres.sql_files import query
 
-_ROOTS = {"table", "function"}
-_NOT_THE_OWNERS = {"table owner", "function owner"}  # giving away needs more than owning
+_ROOTS = {"table", "view", "function"}
+_NOT_THE_OWNERS = {"table owner", "view owner", "function owner"}  # giving away needs more than owning
 _WHY = {
     "index": "without it claims or look-ups read whole tables, and get slower with every finished job",
     "unique index": "without it the same thing can be stored twice",
     "table": "statements that use it fail, and what was in it is gone: restore it from a backup",
+    "view": "it shows a tenant its own jobs and no others",
     "column": "statements that use it fail; ready goes red",
     "generated column": "statements that use it fail; ready goes red",
     "function": "what the database guards or does by itself depends on it",

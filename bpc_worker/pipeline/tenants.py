@@ -14,7 +14,7 @@ from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 from bpc_worker.jobs.payloads import decode
 from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
-from bpc_worker.postgres.queue.store import PostgresJobs
+from bpc_worker.postgres.queue.own_queue import OwnQueue
 from bpc_worker.postgres.sql_files import query
 from bpc_worker.postgres.tenants import Tenant
 from bpc_worker.registry import Registry
@@ -44,15 +44,15 @@ async def list_tenants(settings: Settings, url: str) -> list[Tenant]:
 
 async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: str, job: NewJob) -> Queued:
     """Insert, commit, then wake the workers: a failed wake-up is never a lost job."""
-    with _link(settings, url) as link:
-        tenant_id = (await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)).tenant_id
-    store = PostgresJobs(wiring.dsn(settings, url), wiring.queue_settings(settings, registry))
     not_told = None
-    with closing(wiring.tracer(settings)) as tracer, tracer.producing(f"enqueue {job.type}") as traceparent:
-        try:
-            done = await store.enqueue(tenant_id, replace(job, traceparent=job.traceparent or traceparent))
-        finally:
-            store.close()
+    with (
+        _link(settings, url) as link,
+        closing(wiring.tracer(settings)) as tracer,
+        tracer.producing(f"enqueue {job.type}") as traceparent,
+    ):
+        tenant_id = (await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)).tenant_id
+        queue = OwnQueue(link, wiring.queue_settings(settings, registry))
+        done = await queue.enqueue(tenant_id, replace(job, traceparent=job.traceparent or traceparent))
         if done.added and settings.queue.enabled and settings.queue.url is not None:
             broker = wiring.broker(settings, settings.queue.url)
             not_told = await publish_once(broker, traceparent=traceparent)

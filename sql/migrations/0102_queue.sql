@@ -127,10 +127,12 @@ CREATE TRIGGER jobs_traceparent_check AFTER INSERT OR UPDATE OF traceparent ON j
 FOR EACH ROW WHEN (length(NEW.traceparent) > 500)
 EXECUTE FUNCTION bpc_refuse_value('traceparent', 'at most 500 characters long');
 
-GRANT SELECT ON tenants, jobs, job_events TO bpc_worker, bpc_operator, bpc_reader, bpc_app;
+-- Not to bpc_app, which speaks for one tenant: it has the view own_jobs, and functions that compare the tenant.
+GRANT SELECT ON jobs, job_events TO bpc_worker, bpc_operator, bpc_reader;
+GRANT SELECT ON tenants TO bpc_worker, bpc_operator, bpc_reader, bpc_app;
 GRANT INSERT ON tenants TO bpc_app;
 
-GRANT INSERT ON jobs TO bpc_worker, bpc_app;
+GRANT INSERT ON jobs TO bpc_worker;
 GRANT UPDATE (status, attempts, snoozes, scheduled_at, started_at, finished_at, lease_owner, lease_token,
               lease_expires_at, last_heartbeat_at, last_error, fail_code, fail_reason, stage, progress,
               spec_hash, result, cancel_requested_at) ON jobs TO bpc_worker;

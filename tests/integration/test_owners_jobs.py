@@ -26,7 +26,6 @@ def theirs(db: Database) -> str:
     return str(row["job_id"])
 
 
-@pytest.mark.xfail(strict=True, reason="bpc_app reads the jobs of all tenants, documents inside")
 @pytest.mark.parametrize("table", QUEUE_TABLES)
 def test_an_owner_reads_no_table_in_which_all_tenants_have_rows(db: Database, table: str) -> None:
     theirs(db)
@@ -34,7 +33,6 @@ def test_an_owner_reads_no_table_in_which_all_tenants_have_rows(db: Database, ta
         connection.execute(f"SELECT * FROM {table}".encode())
 
 
-@pytest.mark.xfail(strict=True, reason="there is no view of one's own jobs")
 def test_an_owner_sees_the_jobs_of_its_tenant_and_without_a_tenant_none(db: Database) -> None:
     ours, _ = db.enqueue("TEST_NOOP"), theirs(db)
     for tenant_id, seen in ((db.tenant(), [ours]), (None, []), ("", [])):
@@ -43,7 +41,6 @@ def test_an_owner_sees_the_jobs_of_its_tenant_and_without_a_tenant_none(db: Data
         assert [str(row["job_id"]) for row in rows] == seen
 
 
-@pytest.mark.xfail(strict=True, reason="there is no view of one's own jobs")
 def test_no_condition_of_the_caller_looks_at_rows_of_others(db: Database) -> None:
     """A function in a WHERE sees only what the view shows: the view is a barrier."""
     ours, foreign = db.enqueue("TEST_NOOP"), theirs(db)
@@ -60,7 +57,6 @@ def test_no_condition_of_the_caller_looks_at_rows_of_others(db: Database) -> Non
     assert foreign not in seen
 
 
-@pytest.mark.xfail(strict=True, reason="bpc_app inserts jobs in the name of any tenant")
 def test_an_owner_queues_for_its_own_tenant_only(db: Database) -> None:
     ours, other = db.tenant(), db.tenant("other")
     with session(db, "bpc_app", ours) as connection:
@@ -72,7 +68,6 @@ def test_an_owner_queues_for_its_own_tenant_only(db: Database) -> None:
         connection.execute(NEW, [ours])
 
 
-@pytest.mark.xfail(strict=True, reason="there is no view of one's own jobs")
 @pytest.mark.parametrize(
     "column", ["status", "attempts", "snoozes", "created_at", "result", "last_error", "cancel_requested_at"]
 )
@@ -84,7 +79,6 @@ def test_a_new_job_is_new_whoever_queues_it(db: Database, column: str) -> None:
     assert (may, changes, removes) == ({"may": False},) * 3
 
 
-@pytest.mark.xfail(strict=True, reason="bpc_app cancels jobs of any tenant")
 @pytest.mark.parametrize("tenant", ["acme", None])
 def test_an_owner_cancels_its_own_jobs_only(db: Database, tenant: str | None) -> None:
     foreign, ours = theirs(db), db.enqueue("TEST_NOOP")
@@ -96,7 +90,6 @@ def test_an_owner_cancels_its_own_jobs_only(db: Database, tenant: str | None) ->
             assert done == {"status": "CANCELLED"}
 
 
-@pytest.mark.xfail(strict=True, reason="bpc_app brings back and gives up dead letters of any tenant")
 @pytest.mark.parametrize("act", ["bpc_retry_job", "bpc_discard_job"])
 def test_an_owner_decides_about_its_own_dead_letters_only(db: Database, act: str) -> None:
     [ours], [foreign] = letters(db), letters(db, tenant="other")
@@ -106,7 +99,6 @@ def test_an_owner_decides_about_its_own_dead_letters_only(db: Database, act: str
         connection.execute(f"SELECT {act}(%s)".encode(), [ours])
 
 
-@pytest.mark.xfail(strict=True, reason="bpc_app retries the dead letters of all tenants")
 def test_a_page_of_an_owners_dead_letters_holds_no_others(db: Database) -> None:
     letters(db, 2)
     letters(db, 3, tenant="other")
@@ -119,7 +111,6 @@ def test_a_page_of_an_owners_dead_letters_holds_no_others(db: Database) -> None:
         assert connection.execute(retried).fetchone() == {"n": 5}
 
 
-@pytest.mark.xfail(strict=True, reason="bpc_app pauses tenants, types and queues of all")
 def test_an_owner_pauses_and_resumes_its_own_tenant_only(db: Database) -> None:
     ours, other = db.tenant(), db.tenant("other")
     db.run("SELECT bpc_pause('tenant', %s, 'by an operator')", [other])
@@ -144,7 +135,6 @@ def test_an_operator_acts_for_all_tenants(db: Database) -> None:
         connection.execute("SELECT bpc_pause('type', 'TEST_NOOP', 'x')")
 
 
-@pytest.mark.xfail(strict=True, reason="bpc_app may call whatever works on the jobs of all tenants")
 def test_an_owner_may_call_what_compares_the_tenant_and_nothing_else(db: Database) -> None:
     """A function that is new here has to say why it may be called by whoever speaks for one tenant."""
     rows = db.run(
