@@ -94,16 +94,8 @@ IN_THE_DATABASE = [
         "schema.missing_grant",
     ),
     ("GRANT DELETE ON events TO bpc_worker", "schema.extra_grant"),
-    pytest.param(
-        "GRANT CREATE ON SCHEMA public TO PUBLIC",
-        "schema.open",
-        marks=pytest.mark.xfail(strict=True, reason="all well, where everybody may plant a function"),
-    ),
-    pytest.param(
-        "GRANT CREATE ON SCHEMA public TO {login}",
-        "schema.open",
-        marks=pytest.mark.xfail(strict=True, reason="all well, where a worker may plant a function"),
-    ),
+    ("GRANT CREATE ON SCHEMA public TO PUBLIC", "schema.open"),
+    ("GRANT CREATE ON SCHEMA public TO {login}", "schema.open"),
     ("GRANT EXECUTE ON FUNCTION bpc_discard_job TO PUBLIC", "schema.extra_grant"),
     (
         "CREATE OR REPLACE FUNCTION bpc_tenant() RETURNS uuid LANGUAGE sql AS 'SELECT NULL::uuid'",
