@@ -11,7 +11,6 @@ from tests.support.domain import draft_of_rules, run_of_tests
 VALIDATE = "UPDATE rule_package_versions SET status = 'VALIDATED' WHERE rule_package_version_id = %s"
 
 
-@pytest.mark.xfail(strict=True, reason="rules become VALIDATED, and then PUBLISHED, without a test")
 @pytest.mark.parametrize("role", ["bpc_app", "bpc_worker", None])
 @pytest.mark.parametrize(
     "run", [None, {"passed": False}, {"cases": PUBLISHABLE_CASES - 1}], ids=["none", "failed", "too few"]
