@@ -12,6 +12,7 @@ from bpc_worker.config.settings import Settings
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 from bpc_worker.jobs.payloads import decode
+from bpc_worker.pipeline.session import uuid_or_none
 from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.own_queue import OwnQueue
@@ -32,6 +33,9 @@ class Queued:
 
 async def add_tenant(settings: Settings, url: str, name: str) -> tuple[TenantId, bool]:
     """The tenant's id, and whether it is new."""
+    found = uuid_or_none(name)
+    if found is not None and str(found) == name.lower():
+        raise Permanent(Code.VALIDATION_ERROR, f"{name} is an id, and no name of a tenant; choose another")
     with _link(settings, url) as link:
         rows = await link.run(query("tenants/add"), {"name": name}, timeout=_CALL_SECONDS)
     return TenantId(as_uuid(rows[0]["tenant_id"])), bool(rows[0]["added"])

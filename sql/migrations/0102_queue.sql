@@ -5,7 +5,9 @@
 CREATE TABLE tenants (
   tenant_id  uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
   name       text NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 200),
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- A tenant is found by either: nobody may be called like another's id.
+  CONSTRAINT tenants_name_is_no_id CHECK (name !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
 );
 
 -- Every CHECK here holds after any claim and any settle of a row that held it before: one that did not
@@ -141,6 +143,4 @@ GRANT INSERT ON job_events TO bpc_worker;
 GRANT INSERT (job_id, tenant_id, type, queue, priority, payload, max_attempts, scheduled_at, expected_duration_ms,
               idempotency_key, spec_hash, parent_job_id, correlation_id, traceparent),
       SELECT (job_id, status, tenant_id, type, idempotency_key) ON jobs TO bpc_producer;
-GRANT SELECT ON tenants TO bpc_producer;
-
 GRANT UPDATE (status, attempts) ON jobs TO bpc_operator;

@@ -11,7 +11,6 @@ from tests.support.database import Database
 from tests.support.worker import command
 
 
-@pytest.mark.xfail(strict=True, reason="a tenant may be called like the id of another")
 @pytest.mark.parametrize("named", [str, lambda wanted: str(wanted).upper()])
 def test_a_tenant_is_not_called_like_an_id(db: Database, named: type[str]) -> None:
     with pytest.raises(errors.CheckViolation):
@@ -20,7 +19,6 @@ def test_a_tenant_is_not_called_like_an_id(db: Database, named: type[str]) -> No
     assert (refused.returncode, "an id" in refused.stderr) == (2, True)
 
 
-@pytest.mark.xfail(strict=True, reason="a producer lists all tenants")
 def test_a_producer_finds_a_tenant_that_it_can_name_and_lists_none(db: Database) -> None:
     tenant_id = db.tenant()
     found = "SELECT tenant_id::text, name FROM bpc_tenant_named(%s)"
