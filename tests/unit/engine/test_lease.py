@@ -213,7 +213,6 @@ async def test_a_job_that_is_settled_already_is_left_alone(bench: Bench) -> None
     assert lease.provable
 
 
-@pytest.mark.xfail(strict=True, reason="its own token without a lease is taken for a settle of its own")
 async def test_a_job_that_somebody_forced_back_is_lost(bench: Bench) -> None:
     """Whoever owns the tables may take a lease off by hand; the token stays, but we have settled nothing."""
     lease = bench.keeper.hold(a_claim(), sent_at=bench.clock(), on_stop=lambda: None)
