@@ -44,11 +44,13 @@ async def attempt(
     claim: Claim,
     context: Context,
     log_fields: Callable[[], dict[str, object]] = dict,
+    begin: Callable[[], object] = bool,
 ) -> Outcome:
     """Every way a handler can end, as one value. Cancellation alone flies on: whoever cancelled knows why.
 
-    `log_fields` are asked for by the log lines of the handler.
+    `log_fields` are asked for by the log lines of the handler; `begin` is told that its time counts from now.
     """
+    begin()
     log.of_job(log_fields)
     try:
         payload = decode(_payload_of(claim, spec.payload), spec.payload)

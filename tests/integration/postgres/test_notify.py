@@ -66,7 +66,6 @@ async def test_a_retry_by_hand_rings(heard: Heard, db: Database) -> None:
     await heard.more_rings_than(before)
 
 
-@pytest.mark.xfail(strict=True, reason="a job that tells of a death waits for a poll")
 async def test_a_death_in_a_quiet_session_rings_for_the_job_that_tells_it(heard: Heard, db: Database) -> None:
     """Our own sessions keep quiet about what they insert, but nobody else knows of what a trigger inserts."""
     job_id = db.enqueue("TEST_NOOP", attempts=1, max_attempts=1, status="FAILED")

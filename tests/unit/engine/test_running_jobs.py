@@ -122,9 +122,6 @@ async def test_what_takes_too_long_is_stopped() -> None:
     assert row.fail_code == "HANDLER_TIMEOUT"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="time counts from the hand-over: who waited behind a blocker is charged"
-)
 async def test_time_counts_from_the_first_line_of_the_handler() -> None:
     """It was handed over, and then another handler kept the loop for longer than its own time."""
     room = Room()
@@ -151,7 +148,7 @@ async def test_time_counts_from_the_first_line_of_the_handler() -> None:
 @pytest.mark.parametrize(
     ("job_type", "told"),
     [
-        pytest.param("TEST_WAIT", 1, marks=pytest.mark.xfail(strict=True, reason="only follow-ups are told")),
+        ("TEST_WAIT", 1),
         ("RECORD_DEAD_LETTER", 0),
     ],
 )
@@ -169,18 +166,6 @@ async def test_a_death_is_told_to_others_for_the_job_that_records_it(job_type: s
 
     assert room.statuses() == ["DEAD_LETTER"]
     assert len(room.notified) == told
-
-
-@pytest.mark.xfail(strict=True, reason="only follow-ups of a handler's own are told to others")
-async def test_deliveries_that_a_trigger_made_are_told_to_others() -> None:
-    room = Room()
-    [job] = await started(room)
-    job._context.settled, job._context.made_jobs = Status.SUCCEEDED, True
-    room.let_go.set()
-    await room.settled()
-
-    assert "follow_up" in await room.wake.wait(at_most=0)
-    assert room.notified == [None]
 
 
 async def test_a_lease_that_cannot_be_proven_stops_its_handler() -> None:
