@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bpc_worker import ids, wiring
 from bpc_worker.config.settings import Settings
+from bpc_worker.domain.ingesting import folders_of
 from bpc_worker.engine.background import Duty, WorkerHooks
 from bpc_worker.inbox.files import Inbox
 from bpc_worker.inbox.handover import Handover, Started, Tell, Terms
@@ -62,7 +63,7 @@ def _terms(settings: Settings) -> Terms:
     wanted = settings.producer
     return Terms(
         document_bytes=settings.limits.document_bytes,
-        read_by_workers=settings.ingest.folders,
+        read_by_workers=partial(folders_of, wiring.policy(settings)),
         priorities=Priorities(
             default=Priority.named(wanted.default_priority),
             high_endings=frozenset(wanted.high_priority_exts),

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import msgspec
 
+from bpc_worker.domain.ingesting import Owner
 from bpc_worker.jobs.model import JobId, Status, TenantId
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.own_queue import OwnQueue
@@ -34,6 +35,10 @@ class InboxQueries:
         """By id or by name."""
         found = await find_tenant(self._link, wanted, timeout=self._timeout)
         return None if found is None else found.tenant_id
+
+    async def owner(self, wanted: str) -> Owner | None:
+        found = await find_tenant(self._link, wanted, timeout=self._timeout)
+        return None if found is None else Owner(found.tenant_id, found.name, found.alone)
 
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None:
         params = {"tenant_id": tenant_id, "type": job_type, "idempotency_key": key}

@@ -30,7 +30,6 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.xfail(strict=True, reason="a job of any tenant reads from every folder")
 @pytest.mark.parametrize("named", ["acme={acme}, other={other}", "{id}={acme}", "{acme}"])
 def test_a_job_of_another_tenant_does_not_read_it(
     db: Database, document: Path, tmp_path: Path, named: str

@@ -27,8 +27,8 @@ def test_a_producer_finds_a_tenant_that_it_can_name_and_lists_none(db: Database)
             assert connection.execute(found, [wanted]).fetchall() == [
                 {"tenant_id": tenant_id, "name": "acme"}
             ]
-        for wanted in ("acm", "ACME", "", "%", None):
-            assert connection.execute(found, [wanted]).fetchall() == []
+        for unknown in ("acm", "ACME", "", "%", None):
+            assert connection.execute(found, [unknown]).fetchall() == []
         with pytest.raises(errors.InsufficientPrivilege):
             connection.execute("SELECT name FROM tenants")
 

@@ -309,7 +309,6 @@ def test_the_option_of_the_commands_is_no_unknown_variable() -> None:
     assert set(load(env={"BPC_TENANT": "acme"}).sources.values()) == {"default"}
 
 
-@pytest.mark.xfail(strict=True, reason="folders belong to nobody")
 def test_a_folder_may_name_its_tenant() -> None:
     settings = load(env={"BPC_INGEST_FOLDERS": "acme=/in/acme, Other Ltd.=/in/other,/in"})
 
