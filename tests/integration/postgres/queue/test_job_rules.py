@@ -214,9 +214,6 @@ def test_neither_a_claim_nor_a_success_calls_a_function(db: Database, connection
         assert connection.execute(called.encode()).fetchall() == [{"funcname": "bpc_guard_job_edge"}]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the hash of its work is in an index that one filter of a command reads"
-)
 def test_a_job_that_succeeded_is_kept_up_in_one_index(db: Database) -> None:
     """Every index whose condition a row fits is paid for at its insert, its claim and its end."""
     job_id = a_job(db, "SUCCEEDED")
