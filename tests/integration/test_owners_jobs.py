@@ -3,10 +3,13 @@
 There is no row level security on `jobs`: a view and functions that compare the tenant stand before it.
 """
 
+import re
+
 import psycopg
 import pytest
 from psycopg import errors
 
+from bpc_worker.postgres.sql_files import query
 from tests.integration.test_immutability import session
 from tests.support.database import Database
 from tests.support.operators import letters
@@ -148,3 +151,29 @@ def test_an_owner_may_call_what_compares_the_tenant_and_nothing_else(db: Databas
         "bpc_cancel_job", "bpc_retry_job", "bpc_discard_job", "bpc_retry_jobs",  # of its jobs
         "bpc_pause", "bpc_resume", "bpc_same_payload",
     }  # fmt: skip
+
+
+def test_a_role_that_was_taken_on_counts_and_not_the_login_behind_it(db: Database) -> None:
+    """As connection pools do it: one login that may become several roles."""
+    foreign = theirs(db)
+    with session(db, None, db.tenant()) as connection:
+        connection.execute("SET LOCAL ROLE bpc_app")
+        with pytest.raises(errors.NoDataFound, match="no job"), connection.transaction():
+            connection.execute("SELECT bpc_cancel_job(%s)", [foreign])
+        connection.execute("SET LOCAL ROLE bpc_operator")
+        connection.execute("SELECT bpc_cancel_job(%s)", [foreign])
+
+
+def test_a_key_is_looked_up_by_its_index_behind_the_view(db: Database) -> None:
+    with session(db, "bpc_app", db.tenant()) as connection:
+        connection.execute("SET LOCAL enable_seqscan = off")
+        for name, wanted in (
+            ("jobs/find_key_state", {"type": "TEST_NOOP", "idempotency_key": "k"}),
+            ("jobs/find_settled_keys", {"type": "TEST_NOOP", "idempotency_keys": ["k"]}),
+            ("webhooks/deliveries", dict.fromkeys(
+                ("webhook_endpoint_id", "webhook_delivery_id", "status", "newer_seconds", "limit"))),
+        ):  # fmt: skip
+            params = {"tenant_id": db.tenant(), **wanted}
+            plan = connection.execute(b"EXPLAIN " + query(name), params).fetchall()
+            text = "\n".join(str(row["QUERY PLAN"]) for row in plan)
+            assert re.search(r"jobs_idempotency.*\n\s+Index Cond: .*idempotency_key", text), text

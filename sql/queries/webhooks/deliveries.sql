@@ -20,5 +20,6 @@ FROM shown
 LEFT JOIN LATERAL (
   SELECT own.job_id, own.attempts, own.max_attempts, own.status, own.scheduled_at FROM own_jobs AS own
   WHERE own.type = 'DELIVER_WEBHOOK' AND own.idempotency_key = shown.key
+  LIMIT 1  -- a key is unique; said here, the planner asks once for each delivery instead of reading all jobs
 ) AS j ON true
 ORDER BY shown.webhook_delivery_id DESC
