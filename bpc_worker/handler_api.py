@@ -96,7 +96,10 @@ class JobInfo:
 class Policy:
     """What the operator allows: where documents may lie, and how large things may become."""
 
-    ingest_folders: tuple[Path, ...] = ()
+    ingest_folders: tuple[Path, ...] = ()  # of nobody: they serve where there is one tenant only
+    ingest_folders_of: Mapping[str, tuple[Path, ...]] = field(
+        default_factory=dict
+    )  # by name or id of a tenant
     document_bytes: int = 20 * 1024 * 1024
     payload_bytes: int = 131_072
     proof_bytes: int = 262_144

@@ -92,8 +92,13 @@ def broker(settings: Settings, url: str) -> Broker:
 
 
 def policy(settings: Settings) -> Policy:
+    folders: dict[str, tuple[Path, ...]] = {}
+    for each in settings.ingest.folders:
+        tenant, _, path = ("", "", each) if each.startswith("/") else each.partition("=")
+        folders[tenant] = (*folders.get(tenant, ()), Path(path))
     return Policy(
-        ingest_folders=tuple(Path(folder) for folder in settings.ingest.folders),
+        ingest_folders=folders.pop("", ()),
+        ingest_folders_of=folders,
         document_bytes=settings.limits.document_bytes,
         payload_bytes=settings.limits.payload_bytes,
         proof_bytes=settings.limits.proof_bytes,

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.domain import builds
+from bpc_worker.domain.ingesting import Owner, folders_of
 from bpc_worker.domain.records import DocumentVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus
 from bpc_worker.handler_api import (
@@ -53,7 +54,7 @@ class Known(DocumentVersion, frozen=True):
 
 async def handle(payload: IngestDocument, ctx: Context) -> None:
     try:
-        content = await asyncio.to_thread(_content, payload, ctx.policy)
+        content = await asyncio.to_thread(_content, payload, ctx.policy, await _folders(payload, ctx))
     except Permanent as error:
         await builds.give_up(ctx, payload.build_id, error, BuildStatus.DOCUMENTS)
     params: dict[str, object] = {
@@ -125,9 +126,17 @@ def _parse(payload: IngestDocument, ctx: Context, version: Known) -> NewJob:
     )
 
 
-def _content(payload: IngestDocument, policy: Policy) -> bytes:
+async def _folders(payload: IngestDocument, ctx: Context) -> tuple[Path, ...]:
+    """Those of the job's tenant: from another's nothing is read, whatever the path."""
+    if payload.path is None:
+        return ()
+    found = await ctx.read("tenants/find", {"wanted": str(ctx.job.tenant_id)})
+    return folders_of(ctx.policy, one(found, Owner, "tenant"))
+
+
+def _content(payload: IngestDocument, policy: Policy, folders: tuple[Path, ...]) -> bytes:
     if payload.path is not None:
-        return _file(Path(payload.path), policy)
+        return _file(Path(payload.path), policy, folders)
     try:
         content = b64decode(payload.content_base64 or "", validate=True)
     except (Base64Error, ValueError) as error:
@@ -136,14 +145,14 @@ def _content(payload: IngestDocument, policy: Policy) -> bytes:
     return content
 
 
-def _file(path: Path, policy: Policy) -> bytes:
-    """A regular file inside an allowed folder, wherever its links lead; read only after its size is known."""
+def _file(path: Path, policy: Policy, folders: tuple[Path, ...]) -> bytes:
+    """A regular file in one of the folders, wherever its links lead; read only after its size is known."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(number, "rb") as file:
             # Of what was opened, not of the name: a folder on the way may become a link at any moment.
             real = Path(f"/proc/self/fd/{number}").readlink()
-            if not any(real.is_relative_to(folder.resolve()) for folder in policy.ingest_folders):
+            if not any(real.is_relative_to(folder.resolve()) for folder in folders):
                 raise _not_allowed(path)
             found = os.fstat(number)
             if not stat.S_ISREG(found.st_mode):
@@ -153,20 +162,20 @@ def _file(path: Path, policy: Policy) -> bytes:
     except ValueError as error:  # a NUL in the name
         raise Permanent(Code.VALIDATION_ERROR, f"path: {error}") from error
     except OSError as error:
-        raise _cannot_be_read(path, error, policy) from error
+        raise _cannot_be_read(path, error, folders) from error
     _check_size(len(content), policy)
     return content
 
 
 def _not_allowed(path: Path) -> Permanent:
-    hint = "name its folder in ingest.folders"
-    return Permanent(Code.FORBIDDEN, f"{path} is not inside an allowed folder; {hint}")
+    hint = "name its folder in ingest.folders, with several tenants as TENANT=/folder"
+    return Permanent(Code.FORBIDDEN, f"{path} is not inside an allowed folder of the job's tenant; {hint}")
 
 
-def _cannot_be_read(path: Path, error: OSError, policy: Policy) -> Permanent | Retryable:
+def _cannot_be_read(path: Path, error: OSError, folders: tuple[Path, ...]) -> Permanent | Retryable:
     """Outside the allowed folders, whether something is there is nobody's business."""
     written = Path(os.path.normpath(path))
-    if not any(written.is_relative_to(folder) for folder in policy.ingest_folders):
+    if not any(written.is_relative_to(folder) for folder in folders):
         return _not_allowed(path)
     if error.errno == errno.ENOENT:
         return Permanent(Code.NOT_FOUND, f"{path} is not there")

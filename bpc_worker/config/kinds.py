@@ -214,6 +214,9 @@ _PATH = {"type": "string", "pattern": "^/"}
 _port = whole(1, 65535)
 _names = _listed(_short(100), least=1)
 _folders = _listed(_short(4096), _like("/.*", "is not an absolute path"))
+_own_folders = _listed(
+    _short(4096), _like("([^=/][^=]{0,199}=)?/.*", "is neither an absolute path nor TENANT=/an/absolute/path")
+)
 _tables = _listed(_short(63), _like("[a-z_][a-z0-9_]*", "is no plain name of a table"))
 _ports = _listed(_port.parse, least=1)
 
@@ -224,6 +227,12 @@ names = Kind(
     {**_LIST, "minItems": 1},
 )
 folders = Kind(f"absolute paths of folders, {_OR_COMMAS}", _folders, _LIST)
+own_folders = Kind(
+    "absolute paths of folders, each as TENANT=/PATH with the tenant's name or id, or as /PATH where there"
+    f" is one tenant only, {_OR_COMMAS}",
+    _own_folders,
+    _LIST,
+)
 folder = Kind("the absolute path of a folder", lambda value: _folders([value])[0], _PATH)
 file = Kind("the absolute path of a file", folder.parse, _PATH)
 cidrs = Kind(f"networks like 10.1.0.0/16 or fd00::/8, {_OR_COMMAS}", _listed(_short(50), _cidr), _LIST)

@@ -91,7 +91,7 @@ class Disclosure:
 @section
 class Ingest:
     folders: Annotated[
-        tuple[str, ...], setting(kinds.folders, "folders INGEST_DOCUMENT may read files from")
+        tuple[str, ...], setting(kinds.own_folders, "folders INGEST_DOCUMENT may read files from")
     ] = ()
 
 

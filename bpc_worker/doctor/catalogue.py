@@ -14,7 +14,9 @@ from psycopg.rows import DictRow
 
 from bpc_worker.postgres.sql_files import sql_root
 
-KINDS = ("functions", "tables", "columns", "constraints", "indexes", "triggers", "policies", "grants")
+KINDS = (
+    "functions", "tables", "columns", "constraints", "indexes", "triggers", "policies", "views", "grants",
+)  # fmt: skip
 _OF_A_COLUMN = {"default", "not null"}  # come with the column when it is made
 _MADE_ANEW = {"index", "unique index", "trigger", "policy"}
 # What somebody may add to our tables without harm; everything else changes what a job or a tenant may do.
@@ -25,6 +27,8 @@ _HARMLESS_EXTRAS = {
     "default",
     "index",
     "function",
+    "view",
+    "view owner",
     "table owner",
     "function owner",
 }

@@ -6,8 +6,13 @@ import psycopg
 
 from bpc_worker.doctor.findings import Case, Finding, literal, many
 
+_MANY_PLACES = 2_000
+_PRIORITIES = 4
+_PROBE_MICROSECONDS = 5
+
 
 def check(case: Case) -> Iterator[Finding]:
+    yield from places(case)
     try:
         with case.connection.transaction():
             yield from [*_unhandled(case), *_dead(case), *_further_tables(case)]
@@ -17,6 +22,23 @@ def check(case: Case) -> Iterator[Finding]:
         psycopg.errors.UndefinedColumn,
     ):
         return  # of the schema or the role, which is told elsewhere
+
+
+def places(case: Case) -> Iterator[Finding]:
+    """A claim probes each queue for each type and each priority: a queue per customer makes many of them."""
+    queues, types = len(case.settings.worker.queues), len(case.registry)
+    found = queues * types * _PRIORITIES
+    if found > _MANY_PLACES:
+        yield Finding(
+            check="queue.many_places",
+            what=f"{queues} queues and {types} types are {found} places, about"
+            f" {found * _PROBE_MICROSECONDS // 1000} ms for each look at all of them",
+            why="a look at all goes by index to every queue, type and priority, once a poll;"
+            " tenants have their turns inside a queue anyway, so customers need none of their own",
+            fix="export BPC_WORKER_QUEUES=default  # those that this worker has to serve, by kind of work",
+            paste="shell",
+            level="note",
+        )
 
 
 def _unhandled(case: Case) -> Iterator[Finding]:

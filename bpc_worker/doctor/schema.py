@@ -18,12 +18,13 @@ from bpc_worker.postgres.migrate import (
 )
 from bpc_worker.postgres.sql_files import query
 
-_ROOTS = {"table", "function"}
-_NOT_THE_OWNERS = {"table owner", "function owner"}  # giving away needs more than owning
+_ROOTS = {"table", "view", "function"}
+_NOT_THE_OWNERS = {"table owner", "view owner", "function owner"}  # giving away needs more than owning
 _WHY = {
     "index": "without it claims or look-ups read whole tables, and get slower with every finished job",
     "unique index": "without it the same thing can be stored twice",
     "table": "statements that use it fail, and what was in it is gone: restore it from a backup",
+    "view": "it shows a tenant its own jobs and no others",
     "column": "statements that use it fail; ready goes red",
     "generated column": "statements that use it fail; ready goes red",
     "function": "what the database guards or does by itself depends on it",
@@ -59,6 +60,7 @@ def check(case: Case) -> Iterator[Finding]:
     yield from [*missing, *newer, *_changed(applied, known())]
     if not missing and not newer:  # else the objects differ for a reason that has been told
         yield from drift(case)
+    yield from _open(case)
 
 
 def _ledger(case: Case, name: str) -> list[DictRow]:
@@ -125,6 +127,19 @@ def _changed(applied: Sequence[Applied], ours: Sequence[Migration]) -> Iterator[
                 fix=f"UPDATE schema_migrations SET checksum = {literal(migration.checksum)}"  # noqa: S608
                 f" WHERE version = {literal(row.version)};",
             )
+
+
+def _open(case: Case) -> Iterator[Finding]:
+    """`migrate` closes the schema to all; somebody may have opened it since."""
+    creators = [str(row["grantee"]) for row in case.rows("creators")]
+    if creators:
+        yield Finding(
+            check="schema.open",
+            what=f"{', '.join(creators)} may create objects in the schema public",
+            why="a function of theirs can get in the way of ours, and then runs with the owner's"
+            " rights: whoever may call one of our functions becomes bpc_owner",
+            fix=f"REVOKE CREATE ON SCHEMA public FROM {', '.join(creators)};",
+        )
 
 
 def drift(case: Case) -> Iterator[Finding]:

@@ -45,15 +45,18 @@ async def attempt(
     claim: Claim,
     context: Context,
     log_fields: Callable[[], dict[str, object]] = dict,
+    *,
+    begin: Callable[[], object] = bool,
     payload_in_memory: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
 ) -> Outcome:
     """Every way a handler can end, as one value. Cancellation alone flies on: whoever cancelled knows why.
 
-    `log_fields` are asked for by the log lines of the handler.
+    `log_fields` are asked for by the log lines of the handler; `begin` is told that its time counts from now.
     """
     log.of_job(log_fields)
     try:
         async with nullcontext() if claim.payload is not None else payload_in_memory():
+            begin()
             return await _handled(spec, claim, context)
     except LeaseLost:
         return Lost()

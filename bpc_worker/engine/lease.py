@@ -42,6 +42,7 @@ class Lease:
         self._clock = clock
         self.stopped: StopReason | None = None
         self._settling = False
+        self.may_be_settled = False
         self._lock = threading.Lock()
 
     def stop(self, reason: StopReason) -> bool:
@@ -61,7 +62,7 @@ class Lease:
     def begin_settle(self) -> bool:
         """From here on nobody stops the handler; False when somebody already has."""
         with self._lock:
-            self._settling = self.stopped is None
+            self._settling = self.may_be_settled = self.stopped is None
             return self._settling
 
     def end_settle(self) -> None:
@@ -182,6 +183,8 @@ class LeaseKeeper:
                     holding.stop(StopReason.CANCEL)
             elif renewal.missing.get(token) is Fate.LOST:
                 holding.stop(StopReason.LOST)
+            elif renewal.missing.get(token) is Fate.SETTLED and not holding.may_be_settled:
+                holding.stop(StopReason.LOST)  # not by us: somebody took its lease off by hand
             elif renewal.missing.get(token) is Fate.LOCKED:
                 again_in = min(again_in, 1.0)
         return again_in

@@ -39,6 +39,8 @@ from bpc_worker.observability.tracing import NO_SPAN, JobSpan, Tracer
 _log = log.get("job")
 
 _PATIENCE_AFTER_CANCEL = 5.0
+_TELLS_A_DEATH = "RECORD_DEAD_LETTER"  # a trigger queues it
+_UNTOLD = frozenset({_TELLS_A_DEATH, "DELIVER_WEBHOOK"})  # whose deaths are not
 
 
 class JobMetrics(Protocol):
@@ -94,24 +96,31 @@ class RunningJob:
         self._parts = parts
         self._follower = follower
         self._started_at = parts.clock()
+        self._begun_at: float | None = None
         self._timeout = spec.timeout_seconds or parts.default_timeout
         self._lease = parts.keeper.hold(claim, sent_at=claimed.sent_at, on_stop=self._cancel_handler)
         self._context = HandlerContext(self._lease, parts.equipment, spec.child_tasks, self._span)
         work = attempt(
-            spec,
-            claim,
-            self._context,
-            partial(_log_fields, claim, self._span),
-            self._context.payload_in_memory,
-        )
+            spec, claim, self._context, partial(_log_fields, claim, self._span),
+            begin=self._begin, payload_in_memory=self._context.payload_in_memory,
+        )  # fmt: skip
         self._handler = parts.handlers.prepare(work, self._handler_ended)
         self.claim = claim
         self.done = LazyEvent()
         self.is_stuck = False
+        self.has_died = False
+
+    def _begin(self) -> None:
+        """In the handlers' thread, at the first line: whoever waits there behind others loses no time."""
+        self._begun_at = self._parts.clock()
+
+    @property
+    def has_begun(self) -> bool:
+        return self._begun_at is not None
 
     @property
     def in_time(self) -> bool:
-        return self._parts.clock() - self._started_at <= self._timeout
+        return self._begun_at is None or self._parts.clock() - self._begun_at <= self._timeout
 
     @property
     def has_ended(self) -> bool:
@@ -124,6 +133,9 @@ class RunningJob:
 
     @property
     def follow_ups(self) -> tuple[NewJob, ...]:
+        """What it queued, or the database for it."""
+        if self.has_died and self.claim.type not in _UNTOLD:
+            return (*self._context.follow_ups, NewJob(type=_TELLS_A_DEATH, queue=self.claim.queue))
         return self._context.follow_ups
 
     @property
@@ -183,6 +195,7 @@ class RunningJob:
             self._finish()
 
     def _settled(self, outcome: Outcome, status: Status | None) -> None:
+        self.has_died = status is Status.DEAD_LETTER
         try:
             self._report(outcome, status)
         except Exception as error:  # noqa: BLE001 - a bug of ours: what is durable is durable, others wait behind it

@@ -49,8 +49,8 @@ class RunningJobs:
 
     @property
     def inside_time_outs(self) -> bool:
-        """Whether some job is running that has not used up its time."""
-        return any(job.in_time for job in self._jobs)
+        """Whether some job is running that has not used up its time; one yet to begin excuses nobody."""
+        return any(job.has_begun and job.in_time for job in self._jobs)
 
     def start(self, claims: Iterable[Claimed]) -> None:
         for claimed in claims:

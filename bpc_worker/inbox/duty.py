@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bpc_worker import ids, wiring
 from bpc_worker.config.settings import Settings
+from bpc_worker.domain.ingesting import folders_of
 from bpc_worker.engine.background import Duty, WorkerHooks
 from bpc_worker.inbox.files import Inbox
 from bpc_worker.inbox.handover import Handover, Started, Tell, Terms
@@ -16,7 +17,7 @@ from bpc_worker.jobs.model import Priority
 from bpc_worker.pipeline.builds.start import Folder, start_build
 from bpc_worker.pipeline.session import open_pipeline
 from bpc_worker.postgres.connection import Link
-from bpc_worker.postgres.queue.store import PostgresJobs
+from bpc_worker.postgres.queue.own_queue import OwnQueue
 from bpc_worker.postgres.queue.token_buckets import Buckets, Limit
 from bpc_worker.registry import Registry
 
@@ -28,11 +29,12 @@ def duty(settings: Settings, registry: Registry, url: str, folder: str) -> Duty:
             wiring.dsn(settings, url, suppress_insert_notify=True),
             wiring.call_timeout(settings),
         )
-        link, queue = Link(dsn), PostgresJobs(dsn, wiring.queue_settings(settings, registry))
+        link, own = Link(dsn), Link(dsn)
+        queue = OwnQueue(own, wiring.queue_settings(settings, registry))
         inbox = Inbox(Path(folder), Wanted(include=wanted.include_globs, exclude=wanted.exclude_globs))
         handover = Handover(
             inbox=inbox,
-            queries=InboxQueries(link, call_timeout=call_timeout),
+            queries=InboxQueries(link, queue, call_timeout=call_timeout),
             queue=queue,
             start_build=partial(_start_build, settings, registry, url),
             terms=_terms(settings),
@@ -52,7 +54,7 @@ def duty(settings: Settings, registry: Registry, url: str, folder: str) -> Duty:
             await producer.run()
         finally:
             link.drop()
-            queue.close()
+            own.drop()
 
     return produce
 
@@ -61,7 +63,7 @@ def _terms(settings: Settings) -> Terms:
     wanted = settings.producer
     return Terms(
         document_bytes=settings.limits.document_bytes,
-        read_by_workers=settings.ingest.folders,
+        read_by_workers=partial(folders_of, wiring.policy(settings)),
         priorities=Priorities(
             default=Priority.named(wanted.default_priority),
             high_endings=frozenset(wanted.high_priority_exts),

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
 import msgspec
 
 from bpc_worker.config.yaml import load_plain
-from bpc_worker.domain.ingesting import JOB_TYPE, workers_read
+from bpc_worker.domain.ingesting import JOB_TYPE, Owner, workers_read
 from bpc_worker.engine.background import WorkerHooks
 from bpc_worker.inbox.files import Inbox
 from bpc_worker.inbox.jobs import FolderSays, Priorities, check_place, declared, ingest
@@ -30,6 +31,8 @@ _ENDED_BADLY = frozenset({Status.FAILED, Status.DEAD_LETTER, Status.CANCELLED})
 
 class Queries(Protocol):
     async def tenant(self, wanted: str) -> TenantId | None: ...
+
+    async def owner(self, wanted: str) -> Owner | None: ...
 
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None: ...
 
@@ -52,7 +55,7 @@ StartBuild = Callable[[str, Folder, Tell], Coroutine[object, object, Started]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     document_bytes: int  # of one document, at most
-    read_by_workers: Sequence[str]  # folders from which workers read documents
+    read_by_workers: Callable[[Owner], Sequence[Path]]  # folders from which workers read a tenant's documents
     priorities: Priorities
 
 
@@ -89,14 +92,14 @@ class Handover:
         content = await asyncio.to_thread(self.inbox.read, found, self.terms.document_bytes)
         priority = self.terms.priorities.of(found.place)
         job = ingest(what, found.place, content, kept_at=None, priority=priority)
-        if len(content) > MOST_INSIDE and self._workers_read_what_is_kept:
+        if len(content) > MOST_INSIDE and await self._workers_read_what_is_kept(found.place):
             path = await asyncio.to_thread(self.inbox.keep, kept_name(tenant_id, job), content)
             job = ingest(what, found.place, content, kept_at=str(path.resolve()), priority=priority)
         await self._enqueue(tenant_id, job)
 
-    @property
-    def _workers_read_what_is_kept(self) -> bool:
-        return workers_read(self.inbox.kept_folder, self.terms.read_by_workers)
+    async def _workers_read_what_is_kept(self, place: Place) -> bool:
+        owner = await self.queries.owner(place[0])
+        return owner is not None and workers_read(self.inbox.kept_folder, self.terms.read_by_workers(owner))
 
     def _folder_says(self, place: Place) -> FolderSays:
         try:

@@ -1,13 +1,14 @@
 """What a producer asks the database: whose folder it is, and what became of bytes that came before."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 import msgspec
 
+from bpc_worker.domain.ingesting import Owner
 from bpc_worker.jobs.model import JobId, Status, TenantId
 from bpc_worker.postgres.connection import Link
-from bpc_worker.postgres.sql_files import query
+from bpc_worker.postgres.queue.own_queue import OwnQueue
 from bpc_worker.postgres.tenants import find_tenant
 from bpc_worker.rows import all_of, maybe
 
@@ -25,8 +26,9 @@ class SettledKey(msgspec.Struct, frozen=True):
 
 
 class InboxQueries:
-    def __init__(self, link: Link, *, call_timeout: float) -> None:
+    def __init__(self, link: Link, queue: OwnQueue, *, call_timeout: float) -> None:
         self._link = link
+        self._queue = queue
         self._timeout = call_timeout
 
     async def tenant(self, wanted: str) -> TenantId | None:
@@ -34,18 +36,22 @@ class InboxQueries:
         found = await find_tenant(self._link, wanted, timeout=self._timeout)
         return None if found is None else found.tenant_id
 
+    async def owner(self, wanted: str) -> Owner | None:
+        found = await find_tenant(self._link, wanted, timeout=self._timeout)
+        return None if found is None else Owner(found.tenant_id, found.name, found.alone)
+
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None:
         params = {"tenant_id": tenant_id, "type": job_type, "idempotency_key": key}
-        return maybe(await self._run("jobs/find_key_state", params), Known)
+        return maybe(await self._queue.ask(tenant_id, "jobs/find_key_state", params), Known)
 
     async def settled(self, job_type: str, keys: Sequence[tuple[UUID, str]]) -> list[SettledKey]:
         """Of these keys those whose job never runs again."""
-        params = {
-            "type": job_type,
-            "tenant_ids": [tenant_id for tenant_id, _ in keys],
-            "idempotency_keys": [key for _, key in keys],
-        }
-        return all_of(await self._run("jobs/find_settled_keys", params), SettledKey)
-
-    async def _run(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
-        return await self._link.run(query(name), params, timeout=self._timeout)
+        by_tenant: dict[UUID, list[str]] = {}
+        for tenant_id, key in keys:
+            by_tenant.setdefault(tenant_id, []).append(key)
+        found: list[SettledKey] = []
+        for tenant_id, of_tenant in by_tenant.items():
+            params = {"type": job_type, "tenant_id": tenant_id, "idempotency_keys": of_tenant}
+            rows = await self._queue.ask(TenantId(tenant_id), "jobs/find_settled_keys", params)
+            found += all_of(rows, SettledKey)
+        return found

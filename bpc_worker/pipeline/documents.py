@@ -92,7 +92,7 @@ async def add_document(pipeline: PipelineSession, upload: Upload) -> JobId:
             f"the document has {len(upload.content)} bytes, the limit is {limit} (limits.document_bytes)"
         )
         raise Permanent(Code.PAYLOAD_TOO_LARGE, message)
-    where = where_to_read(upload.content, upload.path, pipeline.settings.ingest.folders)
+    where = where_to_read(upload.content, upload.path, pipeline.ingest_folders)
     return await _queue(pipeline, ingest_payload(upload, upload.external_ref, where))
 
 

@@ -19,7 +19,7 @@ async def job_state(pipeline: PipelineSession, job_id: UUID) -> JobState:
 async def find_job(pipeline: PipelineSession, job_type: str, idempotency_key: str) -> UUID | None:
     async with pipeline.reading() as tx:
         params = {"tenant_id": pipeline.tenant_id, "type": job_type, "idempotency_key": idempotency_key}
-        found = await tx.query("jobs/find_key", params)
+        found = await tx.query("jobs/find_key_state", params)
     return as_uuid(found[0]["job_id"]) if found else None
 
 

@@ -12,9 +12,10 @@ from bpc_worker.config.settings import Settings
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 from bpc_worker.jobs.payloads import decode
+from bpc_worker.pipeline.session import uuid_or_none
 from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
-from bpc_worker.postgres.queue.store import PostgresJobs
+from bpc_worker.postgres.queue.own_queue import OwnQueue
 from bpc_worker.postgres.sql_files import query
 from bpc_worker.postgres.tenants import Tenant
 from bpc_worker.registry import Registry
@@ -32,6 +33,9 @@ class Queued:
 
 async def add_tenant(settings: Settings, url: str, name: str) -> tuple[TenantId, bool]:
     """The tenant's id, and whether it is new."""
+    found = uuid_or_none(name)
+    if found is not None and str(found) == name.lower():
+        raise Permanent(Code.VALIDATION_ERROR, f"{name} is an id, and no name of a tenant; choose another")
     with _link(settings, url) as link:
         rows = await link.run(query("tenants/add"), {"name": name}, timeout=_CALL_SECONDS)
     return TenantId(as_uuid(rows[0]["tenant_id"])), bool(rows[0]["added"])
@@ -44,15 +48,15 @@ async def list_tenants(settings: Settings, url: str) -> list[Tenant]:
 
 async def enqueue(settings: Settings, registry: Registry, url: str, *, tenant: str, job: NewJob) -> Queued:
     """Insert, commit, then wake the workers: a failed wake-up is never a lost job."""
-    with _link(settings, url) as link:
-        tenant_id = (await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)).tenant_id
-    store = PostgresJobs(wiring.dsn(settings, url), wiring.queue_settings(settings, registry))
     not_told = None
-    with closing(wiring.tracer(settings)) as tracer, tracer.producing(f"enqueue {job.type}") as traceparent:
-        try:
-            done = await store.enqueue(tenant_id, replace(job, traceparent=job.traceparent or traceparent))
-        finally:
-            store.close()
+    with (
+        _link(settings, url) as link,
+        closing(wiring.tracer(settings)) as tracer,
+        tracer.producing(f"enqueue {job.type}") as traceparent,
+    ):
+        tenant_id = (await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)).tenant_id
+        queue = OwnQueue(link, wiring.queue_settings(settings, registry))
+        done = await queue.enqueue(tenant_id, replace(job, traceparent=job.traceparent or traceparent))
         if done.added and settings.queue.enabled and settings.queue.url is not None:
             broker = wiring.broker(settings, settings.queue.url)
             not_told = await publish_once(broker, traceparent=traceparent)

@@ -17,6 +17,7 @@ class Tenant(msgspec.Struct, frozen=True):
     tenant_id: TenantId
     name: str
     created_at: datetime
+    alone: bool = False  # whether there is no other; only told of one that was looked for
 
 
 async def find_tenant(link: Link, wanted: str, *, timeout: float) -> Tenant | None:

@@ -21,7 +21,7 @@ AS $$
     AND (died_before IS NULL OR j.finished_at < died_before)
 $$;
 
--- One page of them, locked; what somebody else holds is passed over.
+-- One page of them, locked; what somebody else holds is passed over, and for an owner what is another tenant's.
 CREATE OR REPLACE FUNCTION bpc_lock_dead(
   of_type text, with_code text, of_tenant uuid,
   died_since timestamptz, died_before timestamptz, failed_too boolean, page integer
@@ -41,6 +41,7 @@ BEGIN
       AND (of_tenant IS NULL OR tenant_id = of_tenant)
       AND (died_since IS NULL OR finished_at >= died_since)
       AND (died_before IS NULL OR finished_at < died_before)
+      AND (tenant_id = bpc_tenant() OR bpc_acts_for_all())
     ORDER BY finished_at, job_id
     LIMIT page
     FOR UPDATE SKIP LOCKED);
@@ -112,6 +113,6 @@ END
 $$;
 
 REVOKE EXECUTE ON ROUTINE bpc_dead_letters, bpc_lock_dead, bpc_retry_jobs, bpc_discard_jobs, bpc_all_dead FROM PUBLIC;
-GRANT EXECUTE ON ROUTINE bpc_dead_letters TO bpc_operator, bpc_reader, bpc_app;
+GRANT EXECUTE ON ROUTINE bpc_dead_letters TO bpc_operator, bpc_reader;
 GRANT EXECUTE ON ROUTINE bpc_retry_jobs TO bpc_operator, bpc_app;
 GRANT EXECUTE ON ROUTINE bpc_discard_jobs, bpc_all_dead TO bpc_operator;

@@ -68,4 +68,4 @@ ORDER BY found.place, found.until
 $$;
 
 REVOKE EXECUTE ON FUNCTION bpc_explain_started, bpc_explain_job FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION bpc_explain_started, bpc_explain_job TO bpc_operator, bpc_reader, bpc_app;
+GRANT EXECUTE ON FUNCTION bpc_explain_started, bpc_explain_job TO bpc_operator, bpc_reader;

@@ -30,4 +30,4 @@ WHERE bucket.key = of_type AND held.wait > 0
 $$;
 
 REVOKE EXECUTE ON FUNCTION bpc_clock_text, bpc_explain_limits FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION bpc_clock_text, bpc_explain_limits TO bpc_operator, bpc_reader, bpc_app;
+GRANT EXECUTE ON FUNCTION bpc_clock_text, bpc_explain_limits TO bpc_operator, bpc_reader;

@@ -104,4 +104,4 @@ SELECT place, reason, message, until, remedy FROM waits
 $$;
 
 REVOKE EXECUTE ON FUNCTION bpc_explain_waiting FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION bpc_explain_waiting TO bpc_operator, bpc_reader, bpc_app;
+GRANT EXECUTE ON FUNCTION bpc_explain_waiting TO bpc_operator, bpc_reader;

@@ -32,6 +32,9 @@ BEGIN
     INSERT INTO jobs (tenant_id, type, queue, payload, parent_job_id, correlation_id, traceparent)
     VALUES (NEW.tenant_id, 'RECORD_DEAD_LETTER', NEW.queue, jsonb_build_object('job_id', NEW.job_id), NEW.job_id,
             NEW.correlation_id, NEW.traceparent);
+    IF current_setting('bpc.quiet', true) = 'on' THEN
+      PERFORM pg_notify('bpc_jobs', '');  -- a quiet session rings for the jobs that it knows of
+    END IF;
   END IF;
   RETURN NULL;
 END

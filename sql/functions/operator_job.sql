@@ -1,13 +1,15 @@
--- What an operator does to one job by hand: guarded by state, recorded with the name of the login.
+-- What an operator does to one job by hand, and an owner to one of its tenant: guarded by state, recorded with the name of
+-- the login.
 
--- The status of a job that is held until the transaction ends.
+-- The status of a job that is held until the transaction ends; another tenant's is not there.
 CREATE OR REPLACE FUNCTION bpc_lock_job(wanted uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
 DECLARE
   found_status text;
 BEGIN
-  SELECT status INTO found_status FROM jobs WHERE job_id = wanted FOR UPDATE;
+  SELECT status INTO found_status FROM jobs
+  WHERE job_id = wanted AND (tenant_id = bpc_tenant() OR bpc_acts_for_all()) FOR UPDATE;
   IF found_status IS NULL THEN
     RAISE EXCEPTION 'no job %', wanted USING ERRCODE = 'no_data_found';
   END IF;

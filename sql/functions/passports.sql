@@ -28,6 +28,22 @@ BEGIN
 END
 $$;
 
+-- What is said of rules, that their tests passed, somebody has seen. Who runs tests is bpc_worker: nobody else writes runs.
+-- The text of a version never changes, so a run of the version is a run of this text.
+CREATE OR REPLACE FUNCTION bpc_guard_tested() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
+AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM rule_tests_runs
+                 WHERE tenant_id = NEW.tenant_id AND rule_package_version_id = NEW.rule_package_version_id
+                   AND passed AND cases >= 500) THEN
+    RAISE EXCEPTION 'rules % have no run of their tests that passed with 500 cases', NEW.rule_package_version_id
+      USING ERRCODE = 'restrict_violation', HINT = 'Queue RUN_RULE_TESTS: bpc-worker rules run-tests.';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
 -- A key that was revoked since the version was compiled signs nothing more.
 CREATE OR REPLACE FUNCTION bpc_guard_signature() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
@@ -62,4 +78,5 @@ BEGIN
 END
 $$;
 
-REVOKE EXECUTE ON FUNCTION bpc_guard_new_passport_version, bpc_guard_signature, bpc_guard_key_in_use FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION bpc_guard_new_passport_version, bpc_guard_tested, bpc_guard_signature,
+  bpc_guard_key_in_use FROM PUBLIC;

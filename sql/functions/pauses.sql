@@ -1,7 +1,20 @@
+-- An owner's business is its own tenant; queues, types and other tenants are an operator's.
+CREATE OR REPLACE FUNCTION bpc_check_may_pause(of_kind text, of_name text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp
+AS $$
+BEGIN
+  IF (of_kind, of_name) IS DISTINCT FROM ('tenant', bpc_tenant()::text) AND NOT bpc_acts_for_all() THEN
+    RAISE EXCEPTION 'only an operator pauses or resumes more than the tenant that the transaction has named'
+      USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT bpc_operator TO the login.';
+  END IF;
+END
+$$;
+
 -- Pausing what is paused changes reason and end.
 CREATE OR REPLACE FUNCTION bpc_pause(of_kind text, of_name text, why text, until timestamptz DEFAULT NULL) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
+  SELECT bpc_check_may_pause(of_kind, of_name);
   INSERT INTO job_pauses (kind, name, reason, expires_at) VALUES (of_kind, of_name, why, until)
   ON CONFLICT (kind, name) DO UPDATE
   SET reason = excluded.reason, expires_at = excluded.expires_at,
@@ -13,6 +26,7 @@ CREATE OR REPLACE FUNCTION bpc_resume(of_kind text, of_name text) RETURNS boolea
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
 BEGIN
+  PERFORM bpc_check_may_pause(of_kind, of_name);
   DELETE FROM job_pauses WHERE kind = of_kind AND name = of_name;
   IF NOT FOUND THEN
     RETURN false;
@@ -35,5 +49,5 @@ BEGIN
 END
 $$;
 
-REVOKE EXECUTE ON FUNCTION bpc_pause, bpc_resume, bpc_note_pause FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION bpc_check_may_pause, bpc_pause, bpc_resume, bpc_note_pause FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION bpc_pause, bpc_resume TO bpc_operator, bpc_app;

@@ -49,4 +49,4 @@ END
 $$;
 
 REVOKE EXECUTE ON FUNCTION bpc_prune_jobs FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION bpc_prune_jobs TO bpc_worker, bpc_operator, bpc_app;
+GRANT EXECUTE ON FUNCTION bpc_prune_jobs TO bpc_worker, bpc_operator;

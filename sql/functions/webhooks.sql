@@ -9,11 +9,14 @@ RETURN
     to_json(event_id), to_json(event_type), to_json(aggregate_type), to_json(aggregate_id),
     to_json(to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')), payload), 'UTF8');
 
--- A delivery and its job. The transaction may have said which job it is of; what follows, follows from that.
+-- A delivery and its job. The transaction may have said which job it is of; what follows, follows from that. It can ask how
+-- many there were, to wake those whom no NOTIFY reaches.
 CREATE OR REPLACE FUNCTION bpc_add_delivery(
   of_tenant uuid, to_endpoint uuid, of_event uuid, of_type text, bytes bytea, attempts integer) RETURNS uuid
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
+  SELECT set_config('bpc.deliveries',
+                    (coalesce(NULLIF(current_setting('bpc.deliveries', true), ''), '0')::integer + 1)::text, true);
   WITH delivery AS (
     INSERT INTO webhook_deliveries (tenant_id, webhook_endpoint_id, event_id, event_type, body)
     VALUES (of_tenant, to_endpoint, of_event, of_type, bytes)

@@ -17,7 +17,7 @@ CREATE TABLE workers (
   PRIMARY KEY (worker_id, host, pid)
 );
 GRANT SELECT, INSERT, UPDATE, DELETE ON workers TO bpc_worker;
-GRANT SELECT ON workers TO bpc_operator, bpc_reader, bpc_app;
+GRANT SELECT ON workers TO bpc_operator, bpc_reader;
 
 CREATE TABLE job_pauses (
   kind       text NOT NULL CHECK (kind IN ('queue', 'type', 'tenant')),
@@ -40,9 +40,9 @@ CREATE TABLE job_pause_events (
   reason     text NOT NULL,
   expires_at timestamptz
 );
-GRANT SELECT ON job_pause_events TO bpc_operator, bpc_reader, bpc_app;
+GRANT SELECT ON job_pause_events TO bpc_operator, bpc_reader;
 
 CREATE TRIGGER job_pauses_noted AFTER INSERT OR UPDATE OR DELETE ON job_pauses
 FOR EACH ROW EXECUTE FUNCTION bpc_note_pause();
 
-GRANT SELECT ON job_pauses TO bpc_worker, bpc_operator, bpc_reader, bpc_app;
+GRANT SELECT ON job_pauses TO bpc_worker, bpc_operator, bpc_reader;

@@ -36,7 +36,8 @@ GRANT SELECT ON queue_samples, queue_totals TO bpc_producer, bpc_operator, bpc_r
 
 CREATE TABLE schedule_ticks (
   name text PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 100),
-  tick timestamptz NOT NULL  -- the last one whose job is queued
+  tick timestamptz NOT NULL,  -- the last one whose job is queued
+  taken_until timestamptz     -- until then some worker queues the jobs of the next one
 );
 GRANT SELECT, INSERT, UPDATE ON schedule_ticks TO bpc_worker;
 GRANT SELECT ON schedule_ticks TO bpc_operator, bpc_reader, bpc_app;

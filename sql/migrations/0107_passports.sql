@@ -171,6 +171,8 @@ ON rule_package_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('rules never change: add a version');
 CREATE TRIGGER rule_package_versions_status BEFORE UPDATE OF status ON rule_package_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_guard_status('DRAFT>VALIDATED', 'VALIDATED>PUBLISHED', 'PUBLISHED>RETIRED');
+CREATE TRIGGER rule_package_versions_tested BEFORE UPDATE OF status ON rule_package_versions
+FOR EACH ROW WHEN (OLD.status = 'DRAFT' AND NEW.status = 'VALIDATED') EXECUTE FUNCTION bpc_guard_tested();
 CREATE TRIGGER rule_package_versions_stay BEFORE DELETE ON rule_package_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('passports name them');
 CREATE TRIGGER rule_tests_runs_stay BEFORE UPDATE OR DELETE ON rule_tests_runs
@@ -224,7 +226,7 @@ GRANT UPDATE (state, snapshot_id, passport_version_id, errors, finished_at) ON p
 GRANT UPDATE (document_version_id) ON passport_build_documents TO bpc_worker;
 
 GRANT INSERT ON rule_packages, battery_products, passports, passport_builds, passport_build_documents TO bpc_app;
--- Not the status: rules are tested before they are published, whoever adds them.
+-- Not the status: rules are tested before they are published, whoever adds them, and a run of tests is a worker's to write.
 GRANT INSERT (rule_package_version_id, tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256)
   ON rule_package_versions TO bpc_app;
 GRANT INSERT (tenant_id, key_id, public_key) ON signing_keys TO bpc_app;

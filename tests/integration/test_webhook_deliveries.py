@@ -1,5 +1,6 @@
 """Every event makes its deliveries and their jobs, in its own transaction, whoever appends it."""
 
+import asyncio
 import json
 from uuid import UUID, uuid4
 
@@ -7,6 +8,11 @@ import psycopg
 import pytest
 from psycopg import errors
 
+from bpc_worker import registry
+from bpc_worker.config import load as config
+from bpc_worker.domain.events import Happened
+from bpc_worker.pipeline.deliveries import replay
+from bpc_worker.pipeline.session import open_pipeline
 from bpc_worker.pipeline.webhooks import add_endpoint, list_endpoints
 from tests.integration.test_immutability import insert, session
 from tests.support.database import Database
@@ -81,6 +87,35 @@ def test_without_the_event_there_is_no_delivery(db: Database, path: Pipeline) ->
         connection.rollback()
 
     assert db.run("SELECT FROM webhook_deliveries") == db.run("SELECT FROM jobs") == []
+
+
+async def test_deliveries_that_triggers_made_are_follow_ups_of_the_transaction(
+    db: Database, path: Pipeline
+) -> None:
+    """A broker hears of no trigger: whoever commits has to tell it."""
+    for number in range(2):
+        await asyncio.to_thread(endpoint, path, f"https://{number}.example/", {})
+    told: list[str] = []
+    settings, handlers = config.load(env={}), registry.load()
+    happened = Happened(
+        event_type="PASSPORT_SIGNED", aggregate_type="passport", aggregate_id=uuid4(), payload={}
+    )
+    async with open_pipeline(
+        settings,
+        handlers,
+        db.url_as("bpc_app"),
+        "acme",
+        lambda queued: told.extend(job.type for job in queued),
+    ) as pipeline:
+        async with pipeline.transaction() as tx:
+            await pipeline.record(tx, happened)
+        assert told == ["DELIVER_WEBHOOK"] * 2
+        delivery = db.run("SELECT webhook_delivery_id FROM webhook_deliveries")[0]["webhook_delivery_id"]
+        await replay(pipeline, UUID(str(delivery)))
+        assert told == ["DELIVER_WEBHOOK"] * 3
+        async with pipeline.transaction() as tx:
+            await tx.execute("SELECT 1")
+        assert len(told) == 3
 
 
 @pytest.mark.parametrize("role", ["bpc_worker", "bpc_app", "bpc_operator"])

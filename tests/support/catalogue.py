@@ -35,6 +35,12 @@ USUAL: dict[str, Description] = {
     },
     "table": {"part_of": "{name}", "state": "table", "make": "CREATE TABLE public.{name} ()"},
     "table owner": {"part_of": "{name}", "state": "bpc_owner", "make": f"{_ALTER} OWNER TO {{state}}"},
+    "view": {"part_of": "{name}", "make": "{state}"},
+    "view owner": {
+        "part_of": "{name}",
+        "state": "bpc_owner",
+        "make": "ALTER VIEW public.{name} OWNER TO {state}",
+    },
     "row security": {
         "part_of": "{name}",
         "state": "enabled",

@@ -148,6 +148,32 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
     )
 
 
+def draft_of_rules(db: Database, name: str = "rules", tenant: str = "acme") -> UUID:
+    """A version that nobody has tested yet."""
+    found = db.one(
+        "WITH package AS (INSERT INTO rule_packages (tenant_id, name) VALUES (%(tenant)s, %(name)s)"
+        " RETURNING tenant_id, rule_package_id)"
+        " INSERT INTO rule_package_versions"
+        " (tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256)"
+        " SELECT tenant_id, rule_package_id, 1, %(name)s, sha256(%(name)s::text::bytea), sha256('')"
+        " FROM package"
+        " RETURNING rule_package_version_id AS id",
+        {"tenant": db.tenant(tenant), "name": name},
+    )
+    return UUID(str(found["id"]))
+
+
+def run_of_tests(db: Database, version: object, *, passed: bool = True, cases: int = 500) -> None:
+    """A run of its tests."""
+    db.run(
+        "INSERT INTO rule_tests_runs"
+        " (tenant_id, rule_package_version_id, job_id, seed, cases, passed, report)"
+        " SELECT tenant_id, rule_package_version_id, gen_random_uuid(), 0, %s, %s, '[]'"
+        " FROM rule_package_versions WHERE rule_package_version_id = %s",
+        [cases, passed, version],
+    )
+
+
 def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, object]:
     """The columns of a version that is COMPILING, but for the tenant."""
     return {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
+from bpc_worker.domain.ingesting import Owner
 from bpc_worker.engine.background import WorkerHooks
 from bpc_worker.inbox.files import Inbox
 from bpc_worker.inbox.handover import Handover, Started, Tell, Terms
@@ -49,6 +50,10 @@ class MemoryQueries:
         if self.error is not None:
             raise self.error
         return self.tenants.get(wanted)
+
+    async def owner(self, wanted: str) -> Owner | None:
+        found = self.tenants.get(wanted)
+        return None if found is None else Owner(found, wanted, alone=True)
 
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None:
         row = self.store.table.keys.get((tenant_id, job_type, key))
@@ -109,7 +114,7 @@ class Bench:
             start_build=self._start_build,
             terms=Terms(
                 document_bytes=LIMIT,
-                read_by_workers=self.read_by_workers,
+                read_by_workers=lambda _: [Path(each) for each in self.read_by_workers],
                 priorities=Priorities(high_endings=frozenset({".json"})),
             ),
             hooks=hooks,

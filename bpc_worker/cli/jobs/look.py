@@ -47,7 +47,9 @@ _SHOWN = 2000  # characters of a payload or a result; --json has all of it
 @click.option("--type", "job_type", help="Only this type.")
 @click.option("--queue", help="Only of this queue.")
 @click.option("--code", help="Only with this code of the last failure.")
-@click.option("--spec-hash", help="Only the same work: 64 hexadecimal digits.")
+@click.option(
+    "--spec-hash", help="Only the same work: 64 hexadecimal digits. Quick for DEAD_LETTER and FAILED."
+)
 @click.option("--after", metavar="ID", help="Go on behind this one, the last of an earlier list.")
 @age_options("Queued")
 @one_tenant_option

@@ -1,6 +1,7 @@
 """Jobs by the clock: every worker looks, by the database's time, and one job per tick comes of it.
 
-The idempotency key of a job names its tick, so it does not matter who comes first, or who dies in between. Of
+One of them takes the turn, so that with many tenants not every worker inserts for every tenant. The
+idempotency key of a job names its tick, so it does not matter who comes first, or who dies in between. Of
 the ticks that were missed while nobody was there, only the last one gets its job. A new schedule begins with
 its next tick.
 """
@@ -20,10 +21,14 @@ from bpc_worker.observability import log
 _log = log.get("schedules")
 _MINUTE = 60.0
 _SPREAD = 0.5  # seconds after the full minute, more or less
+_TURN = 50.0  # seconds for the jobs of all tenants; at the next full minute another worker may follow
 
 
 class Book(Protocol):
     async def read(self, names: list[str]) -> Ticks: ...
+
+    async def take_turn(self, name: str, tick: datetime, *, seconds: float) -> bool:
+        """Whether it is this worker that queues the jobs of that tick."""
 
     async def remember(self, name: str, tick: datetime) -> None: ...
 
@@ -82,6 +87,8 @@ class Scheduler:
 
     async def _queue(self, name: str, planned: Planned, tick: datetime) -> bool:
         """Whether the tick is through. What could not be queued is tried again at the next look."""
+        if not await self._book.take_turn(name, tick, seconds=_TURN):
+            return False
         tenants = await self._book.tenants(planned.tenant)
         if not tenants:
             _log.warning("schedule_without_tenant", key=name)

@@ -252,7 +252,7 @@ async def _new(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVe
 def _ingest(pipeline: PipelineSession, build_id: UUID, document: Document, sent: object) -> NewJob:
     entry = document.entry
     declared = Declared(kind=entry.kind, mime_type=entry.mime_type, number_format=entry.number_format)
-    where = where_to_read(document.content, document.path, pipeline.settings.ingest.folders)
+    where = where_to_read(document.content, document.path, pipeline.ingest_folders)
     return NewJob(
         type=JOB_TYPE,
         payload=ingest_payload(declared, entry.file, where) | {"build_id": str(build_id)},

@@ -30,6 +30,10 @@ class ScheduleBook:
         ticks = {row.name: row.at.astimezone(UTC) for row in rows if row.name is not None}
         return Ticks(now.astimezone(UTC), ticks)
 
+    async def take_turn(self, name: str, tick: datetime, *, seconds: float) -> bool:
+        params = {"name": name, "tick": tick, "seconds": seconds, "now": self.now}
+        return bool(await self._run("schedules/take_turn", params))
+
     async def remember(self, name: str, tick: datetime) -> None:
         await self._run("schedules/remember", {"name": name, "tick": tick})
 

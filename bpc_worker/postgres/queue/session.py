@@ -16,7 +16,11 @@ from bpc_worker.postgres.queue.capacity import Capacity
 from bpc_worker.postgres.queue.job_rows import enqueued
 from bpc_worker.postgres.sql_files import Prepared, prepared
 
-_COMMIT = Statement(Prepared(b"COMMIT", ()))
+COMMIT = Statement(Prepared(b"COMMIT", ()))
+_DELIVERY = "DELIVER_WEBHOOK"
+_MAY_DELIVER = frozenset(
+    {"events/append", "webhooks/test", "webhooks/redeliver"}
+)  # by triggers and functions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +63,11 @@ class Session:
         self._timeout = timeout
         self._ahead = [*ahead]
         self._has_sent = False
+        self._may_deliver = False
         self.follow_ups: list[NewJob] = []
 
     async def query(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        self._may_deliver |= name in _MAY_DELIVER
         return await self._ask(Statement(prepared(name), params))
 
     def send(self, name: str, params: Mapping[str, object]) -> None:
@@ -87,15 +93,22 @@ class Session:
         params["correlation_id"] = job.correlation_id or self._origin.correlation_id
         params["traceparent"] = job.traceparent or self._origin.traceparent
         params["now"] = None
-        found = enqueued(await self._ask(Statement(prepared("jobs/enqueue"), params)))
+        found = enqueued(await self._ask(Statement(prepared("jobs/enqueue_own"), params)))
         if found.added:
             self.follow_ups.append(job)
         return found.job_id
 
     async def end(self, *last: Statement, timeout: float) -> list[list[Row]]:
-        """The rows of each of the last statements, behind which is the COMMIT."""
-        found = await self._together(*last, _COMMIT, timeout=self._timeout if self._has_sent else timeout)
-        return found[-1 - len(last) : -1]
+        """The rows of each of the last statements, behind which is the COMMIT.
+
+        Deliveries that the transaction has made count as follow-ups: whoever waits for jobs is to be woken.
+        """
+        counted = (Statement(prepared("webhooks/count_made")),) if self._may_deliver else ()
+        asked = (*last, *counted, COMMIT)
+        found = await self._together(*asked, timeout=self._timeout if self._has_sent else timeout)
+        if counted:
+            self.follow_ups += [NewJob(type=_DELIVERY)] * int(str(found[-2][0]["made"]))
+        return found[-len(asked) :][: len(last)]
 
     async def _ask(self, *asked: Statement) -> list[Row]:
         return (await self._together(*asked, timeout=self._timeout))[-1]

@@ -114,7 +114,7 @@ class Transactions:
                 params = settle_params([(holding.claim, settlement)], now=None, or_fail=True)
                 settle = Statement(prepared("jobs/settle"), params, refusal=NOT_HELD)
                 [[row]] = await session.end(settle, timeout=self._timeout)
-                return Status(str(row["status"])), follow_ups
+                return Status(str(row["status"])), tuple(session.follow_ups)
         except (RefusedError, Unavailable) as error:
             if not decided or isinstance(error, SchemaMismatch):
                 raise

@@ -3,7 +3,7 @@ SELECT b.build_id, b.state,
        jsonb_agg(jsonb_build_object(
          'file', d.external_ref, 'kind', d.kind, 'mime_type', d.mime_type, 'number_format', d.number_format,
          'sha256', encode(d.sha256, 'hex'), 'status', v.status)) AS documents,
-       EXISTS (SELECT FROM jobs AS j
+       EXISTS (SELECT FROM own_jobs AS j
                WHERE j.correlation_id = b.build_id::text AND j.tenant_id = b.tenant_id
                  AND j.status IN ('QUEUED', 'RUNNING')) AS alive
 FROM passport_builds AS b

@@ -1,15 +1,15 @@
--- What everybody and our own roles may do with tables, columns, functions and the schema; owners may anyway.
+-- What everybody and our own roles may do with tables, views, columns, functions and the schema; owners may anyway.
 WITH granted AS (
   SELECT c.relname::text AS part_of, format('TABLE public.%I', c.relname) AS thing, NULL AS attname, g.*
   FROM pg_class AS c
   CROSS JOIN LATERAL aclexplode(c.relacl) AS g
-  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND g.grantee <> c.relowner
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND g.grantee <> c.relowner
   UNION ALL
   SELECT c.relname::text, format('TABLE public.%I', c.relname), a.attname, g.*
   FROM pg_class AS c
   JOIN pg_attribute AS a ON a.attrelid = c.oid AND NOT a.attisdropped
   CROSS JOIN LATERAL aclexplode(a.attacl) AS g
-  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND g.grantee <> c.relowner
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND g.grantee <> c.relowner
   UNION ALL
   SELECT p.oid::regprocedure::text, 'FUNCTION public.' || p.oid::regprocedure::text, NULL, g.*
   FROM pg_proc AS p

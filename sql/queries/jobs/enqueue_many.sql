@@ -28,7 +28,7 @@ SELECT coalesce(added.job_id, twin.job_id, there.job_id) AS job_id,
        CASE
          WHEN added.job_id IS NOT NULL THEN true
          WHEN twin.job_id IS NOT NULL THEN (SELECT first.payload = told.payload FROM told AS first WHERE first.job_id = twin.job_id)
-         ELSE bpc_same_payload(there.job_id, told.payload)
+         ELSE bpc_same_payload(%(tenant_id)s::uuid, there.job_id, told.payload)
        END AS same
 FROM told
 LEFT JOIN added ON added.job_id = told.job_id

@@ -1,5 +1,5 @@
--- Of these idempotency keys those whose job never runs again.
-SELECT wanted.tenant_id, wanted.idempotency_key
-FROM unnest(%(tenant_ids)s::uuid[], %(idempotency_keys)s::text[]) AS wanted (tenant_id, idempotency_key)
-JOIN jobs USING (tenant_id, idempotency_key)
-WHERE jobs.type = %(type)s AND jobs.status IN ('SUCCEEDED', 'CANCELLED')
+-- Of these idempotency keys of a tenant those whose job never runs again.
+SELECT tenant_id, idempotency_key
+FROM own_jobs
+WHERE tenant_id = %(tenant_id)s AND type = %(type)s AND idempotency_key = ANY (%(idempotency_keys)s::text[])
+  AND status IN ('SUCCEEDED', 'CANCELLED')

@@ -1,3 +1,2 @@
--- A tenant by id or by name.
-SELECT tenant_id, name, created_at FROM tenants
-WHERE tenant_id::text = lower(%(wanted)s) OR name = %(wanted)s
+-- A tenant by id or by name, and whether there is no other.
+SELECT tenant_id, name, created_at, alone FROM bpc_tenant_named(%(wanted)s)

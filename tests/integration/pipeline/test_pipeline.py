@@ -31,7 +31,7 @@ from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.pipeline.snapshots import create_snapshot, list_snapshots, seal_snapshot, snapshot_detail
 from bpc_worker.postgres.sql_files import query
 from tests.support.database import Database
-from tests.support.domain import KEY_ID, domain, sign
+from tests.support.domain import KEY_ID, domain, run_of_tests, sign
 from tests.support.pipeline import EXAMPLE, pipeline
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ async def test_rules_are_published_once_and_only_after_their_tests(db: Database)
     draft = await alone(db, lambda pipeline: add_rules(pipeline, "mine", text(1)))
     with pytest.raises(Permanent, match=r"mine@1 is DRAFT, not VALIDATED; .*rules run-tests mine@1"):
         await alone(db, lambda pipeline: publish_rules(pipeline, "mine"))
+    run_of_tests(db, draft.rule_package_version_id)
     db.run("UPDATE rule_package_versions SET status = 'VALIDATED'")
 
     def publish(pipeline: PipelineSession, _: int) -> Awaitable[RulesVersion]:

@@ -27,7 +27,7 @@ class Heard:
         self.changed.set()
 
     async def more_rings_than(self, count: int) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(10):
             while self.rings <= count:
                 await self.changed.wait()
                 self.changed.clear()
@@ -63,6 +63,18 @@ async def test_a_retry_by_hand_rings(heard: Heard, db: Database) -> None:
     await heard.more_rings_than(1)
     before = heard.rings
     db.run("UPDATE jobs SET status = 'QUEUED' WHERE job_id = %s", [job_id])
+    await heard.more_rings_than(before)
+
+
+async def test_a_death_in_a_quiet_session_rings_for_the_job_that_tells_it(heard: Heard, db: Database) -> None:
+    """Our own sessions keep quiet about what they insert, but nobody else knows of what a trigger inserts."""
+    job_id = db.enqueue("TEST_NOOP", attempts=1, max_attempts=1, status="FAILED")
+    await heard.more_rings_than(1)
+    db.run("DROP TRIGGER jobs_guard_edge ON jobs")
+    before = heard.rings
+    with db.connect() as connection:
+        connection.execute("SET bpc.quiet = 'on'")
+        connection.execute("UPDATE jobs SET status = 'DEAD_LETTER' WHERE job_id = %s", [job_id])
     await heard.more_rings_than(before)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bpc_worker import wiring
 from bpc_worker.config.load import describe, load
 from bpc_worker.core.base.build_id import COMPILER_BUILD_ID
 from bpc_worker.core.base.signing import Ed25519Signer
@@ -306,3 +307,17 @@ def test_everything_is_shown_but_no_secret() -> None:
 
 def test_the_option_of_the_commands_is_no_unknown_variable() -> None:
     assert set(load(env={"BPC_TENANT": "acme"}).sources.values()) == {"default"}
+
+
+def test_a_folder_may_name_its_tenant() -> None:
+    settings = load(env={"BPC_INGEST_FOLDERS": "acme=/in/acme, Other Ltd.=/in/other,/in"})
+
+    assert settings.ingest.folders == ("acme=/in/acme", "Other Ltd.=/in/other", "/in")
+    policy = wiring.policy(settings)
+    assert policy.ingest_folders == (Path("/in"),)
+    assert policy.ingest_folders_of == {"acme": (Path("/in/acme"),), "Other Ltd.": (Path("/in/other"),)}
+
+
+@pytest.mark.parametrize("value", ["=/in", "acme=in", "acme=", "a\nb=/in", "x" * 201 + "=/in"])
+def test_a_folder_of_nobody_is_refused(value: str) -> None:
+    assert "absolute paths of folders" in problem({"BPC_INGEST_FOLDERS": value})

@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 
 from bpc_worker.config.load import load
 from bpc_worker.config.settings import Settings
-from bpc_worker.doctor import database, limits, machine
+from bpc_worker.doctor import database, limits, machine, queue
 from bpc_worker.doctor.catalogue import Thing, differences
 from bpc_worker.doctor.findings import Case, Finding, Thresholds, literal, quoted
 
@@ -154,6 +154,18 @@ def test_connections_are_counted_as_they_are_configured() -> None:
     assert of() == 4 + 1 + 4 + 1  # its engine, a sign of life, handlers, the bell
     assert of(BPC_NOTIFY_ENABLED="false", BPC_DB_HANDLER_CONNECTIONS="2") == 4 + 1 + 2
     assert of(BPC_PRODUCER_SCAN_DIR="/srv/inbox") == of() + 3
+
+
+@pytest.mark.parametrize(("queues", "said"), [(20, []), (200, ["200 queues and 17 types are 13600 places"])])
+def test_a_queue_for_every_customer_is_told(queues: int, said: list[str]) -> None:
+    names = ",".join(f"q{number}" for number in range(queues))
+    registry = {f"TYPE_{number}": None for number in range(17)}
+    wide = replace(case(), settings=load(env={"BPC_WORKER_QUEUES": names}), registry=registry)  # type: ignore[arg-type]  # only counted
+
+    found = list(queue.places(wide))
+
+    assert [each.what.partition(",")[0] for each in found] == said
+    assert {each.level for each in found} <= {"note"}
 
 
 def test_names_and_texts_are_quoted_for_pasting() -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bpc_worker.jobs.errors import JobError
 
 Handle = Callable[[Payload, Context], Awaitable[object]]
-TYPES = ("TEST_NOOP", "TEST_WAIT", "TEST_CHILD", "TEST_OUTSIDE")
+TYPES = ("TEST_NOOP", "TEST_WAIT", "TEST_CHILD", "TEST_OUTSIDE", "RECORD_DEAD_LETTER")
 POLL = 1.0
 LEASE = 60.0
 TIMEOUT = 30.0

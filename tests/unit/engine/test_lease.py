@@ -201,6 +201,8 @@ async def test_a_job_that_is_to_be_cancelled_is_stopped(bench: Bench) -> None:
 
 async def test_a_job_that_is_settled_already_is_left_alone(bench: Bench) -> None:
     lease = bench.keeper.hold(a_claim(), sent_at=bench.clock(), on_stop=lambda: None)
+    lease.begin_settle()
+    lease.end_settle()
     again_in = bench.keeper._apply(
         [lease],
         Renewal(frozenset(), frozenset(), {lease.claim.lease_token: Fate.SETTLED}),
@@ -209,6 +211,15 @@ async def test_a_job_that_is_settled_already_is_left_alone(bench: Bench) -> None
 
     assert again_in == RENEW
     assert lease.provable
+
+
+async def test_a_job_that_somebody_forced_back_is_lost(bench: Bench) -> None:
+    """Whoever owns the tables may take a lease off by hand; the token stays, but we have settled nothing."""
+    lease = bench.keeper.hold(a_claim(), sent_at=bench.clock(), on_stop=lambda: None)
+    forced = Renewal(frozenset(), frozenset(), {lease.claim.lease_token: Fate.SETTLED})
+    bench.keeper._apply([lease], forced, proven_until=0.0)
+
+    assert lease.stopped is StopReason.LOST
 
 
 async def test_a_locked_row_is_asked_for_again_within_a_second(bench: Bench) -> None:

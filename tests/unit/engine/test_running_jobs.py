@@ -122,6 +122,52 @@ async def test_what_takes_too_long_is_stopped() -> None:
     assert row.fail_code == "HANDLER_TIMEOUT"
 
 
+async def test_time_counts_from_the_first_line_of_the_handler() -> None:
+    """It was handed over, and then another handler kept the loop for longer than its own time."""
+    room = Room()
+    room.handlers.start_prepared = lambda: None  # type: ignore[method-assign]  # nothing reaches the handlers
+    [job] = await started(room)
+    room.clock.advance(2 * TIMEOUT)
+    assert not job.has_begun
+    assert not room.jobs.inside_time_outs, "whoever blocks the loop is not excused by those behind it"
+    room.jobs.stop_timed_out()
+    room.handlers.to_handlers.wake()
+    await steps(3)
+    assert job.has_begun
+    room.clock.advance(TIMEOUT - 1)
+    room.jobs.stop_timed_out()
+    assert room.statuses() == ["RUNNING"]
+    room.clock.advance(2)
+    room.jobs.stop_timed_out()
+    await room.settled()
+
+    [row] = room.store.table.rows.values()
+    assert row.fail_code == "HANDLER_TIMEOUT"
+
+
+@pytest.mark.parametrize(
+    ("job_type", "told"),
+    [
+        ("TEST_WAIT", 1),
+        ("RECORD_DEAD_LETTER", 0),
+    ],
+)
+async def test_a_death_is_told_to_others_for_the_job_that_records_it(job_type: str, told: int) -> None:
+    """A trigger makes it, and a broker hears of no trigger."""
+    room = Room()
+
+    async def handle(_: Payload, __: Context) -> object:
+        raise Retryable(Code.COMMAND_FAILED, "x")
+
+    room.handle = handle
+    await room.enqueue(job_type, max_attempts=1)
+    assert await room.take() == 1
+    await room.settled()
+
+    assert room.statuses() == ["DEAD_LETTER"]
+    assert len(room.notified) == told
+
+
 async def test_a_lease_that_cannot_be_proven_stops_its_handler() -> None:
     """The fence: without it two workers would have one job."""
     room = Room()

@@ -212,3 +212,22 @@ def test_neither_a_claim_nor_a_success_calls_a_function(db: Database, connection
         with pytest.raises(errors.CheckViolation), connection.transaction():
             connection.execute(move(job_id, "QUEUED", leased=False, more_attempts=False))
         assert connection.execute(called.encode()).fetchall() == [{"funcname": "bpc_guard_job_edge"}]
+
+
+def test_a_job_that_succeeded_is_kept_up_in_one_index(db: Database) -> None:
+    """Every index whose condition a row fits is paid for at its insert, its claim and its end."""
+    job_id = a_job(db, "SUCCEEDED")
+    db.run("UPDATE jobs SET spec_hash = sha256('x') WHERE job_id = %s", [job_id])
+    conditions = db.run(
+        "SELECT indexrelid::regclass::text AS name, coalesce(pg_get_expr(indpred, indrelid), 'true') AS fits"
+        " FROM pg_index WHERE indrelid = 'jobs'::regclass"
+    )
+    held = [
+        each["name"]
+        for each in conditions
+        if db.one(f"SELECT coalesce({each['fits']}, false) AS fits FROM jobs WHERE job_id = %s", [job_id])[
+            "fits"
+        ]
+    ]
+
+    assert held == ["jobs_pkey"]

@@ -9,7 +9,9 @@ import pytest
 
 from bpc_worker.engine.maintenance.schedules import Planned, Scheduler
 from bpc_worker.jobs.cron import Cron
+from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
+from bpc_worker.jobs.store import Enqueued
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.schedules import ScheduleBook
@@ -120,6 +122,45 @@ async def test_without_a_tenant_every_tenant_gets_a_job(db: Database) -> None:
     assert db.one("SELECT count(DISTINCT tenant_id) AS n FROM jobs")["n"] == 2
     assert len(everybody.queued) == 2
     everybody.close()
+
+
+async def test_of_many_workers_one_inserts_the_jobs_of_all_tenants(
+    db: Database, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    for number in range(5):
+        db.tenant(f"tenant {number}")
+    clerks = [Clerk(db, replace(HOURLY, tenant=None)) for _ in range(4)]
+    for each in clerks:
+        request.addfinalizer(each.close)
+        await each.look()
+    tried: list[object] = []
+    enqueue = PostgresJobs.enqueue
+
+    async def counted(self: PostgresJobs, tenant_id: TenantId, job: NewJob) -> Enqueued:
+        tried.append(tenant_id)
+        return await enqueue(self, tenant_id, job)
+
+    monkeypatch.setattr(PostgresJobs, "enqueue", counted)
+    await asyncio.gather(*(each.look(hours=1) for each in clerks))
+
+    assert len(keys(db)) == 5
+    assert len(tried) == 5
+
+
+async def test_who_died_over_a_tick_is_followed_by_another(
+    db: Database, clerk: Clerk, request: pytest.FixtureRequest
+) -> None:
+    await clerk.look()
+    dead = Clerk(db)
+    request.addfinalizer(dead.close)
+    assert dead.book.now is not None
+    dead.book.now += timedelta(hours=1)
+    assert await dead.book.take_turn("hourly", dead.book.now, seconds=30)  # and then nothing
+    await clerk.look(hours=1)
+    assert keys(db) == []
+    await clerk.look(minutes=1)
+
+    assert keys(db) == ["schedule:hourly:2026-11-16T13:00Z"]
 
 
 async def test_a_tick_that_could_not_be_queued_is_tried_again(db: Database) -> None:
