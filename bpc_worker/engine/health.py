@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
-from bpc_worker.jobs.errors import JobError, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import JobError, Permanent, RunAgain, SchemaMismatch, Unavailable
 
 _TICK_LIMIT = 30.0
 _DATABASE_LIMIT = 15.0
@@ -44,6 +44,14 @@ class Health:
             self.recovered_at, self.outage = now, False
         self.database_down = None
         self.database_ok_at = now
+
+    def note_holder(self, error: JobError | None) -> None:
+        """Of a renewal or a settle. Whoever holds jobs and is refused, for whatever reason that may pass, can
+        neither keep nor end them: to him it is an outage, and nobody reaps what he has in his hands.
+        """
+        self.note_database(error)
+        if error is not None and not isinstance(error, Permanent | RunAgain):
+            self.outage = True
 
     def note_claim(self) -> None:
         """A claim went through, so the schema fits (again) if no other statement has just said otherwise."""

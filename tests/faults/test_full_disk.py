@@ -54,7 +54,6 @@ def fill(db: Database) -> None:
                 db.run("INSERT INTO ballast SELECT repeat('x', 8000) FROM generate_series(1, %s)", [rows])
 
 
-@pytest.mark.xfail(strict=True, reason="jobs that succeeded become FAILED because their results find no room")
 @pytest.mark.parametrize("leased", [lease(60, 30, reap=1), lease(12, 4, reap=1)], ids=["60 s", "12 s"])
 def test_results_find_their_place_when_there_is_room_again(
     own_db: Database, small_disk: Path, tmp_path: Path, leased: dict[str, object]

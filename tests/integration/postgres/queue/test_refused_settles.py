@@ -41,10 +41,8 @@ ATTEMPTS_LEFT_ON_ROWS = [1, 1, 0, 0]
 OFTEN = 8 * len(OUTCOMES)
 ALL_TOGETHER = ("58030", "25006", "08006", "42501", "40001", "55P03")  # no better for one of them alone
 
-gives_up = pytest.mark.xfail(strict=True, reason="a refusal that would have passed turns the end into FAILED")
 WAITED_OUT = [
-    *(pytest.param(code, marks=gives_up) for code in ("53100", "53200", "53400", "57014", "XX000", "XX001")),
-    *(pytest.param(code, marks=gives_up) for code in ("P0001", "0A000", "2F004")),
+    *("53100", "53200", "53400", "57014", "XX000", "XX001", "P0001", "0A000", "2F004"),
     *ALL_TOGETHER,
 ]
 
@@ -55,11 +53,8 @@ class Bench:
         settings = QueueSettings(owner="w", types=("TEST_NOOP",), backoff=Backoff())
         self.store = PostgresJobs(Dsn(url=db.url, application_name="refused"), settings)
         self.health = Health()
-        self.settler = Settler(self.store, plain, on_database=self.note)
+        self.settler = Settler(self.store, plain, on_database=self.health.note_holder)
         self.told: dict[Claim, Status | None] = {}
-
-    def note(self, error: JobError | None) -> None:
-        getattr(self.health, "note_holder", self.health.note_database)(error)
 
     def refuse(self, code: str) -> None:
         self.db.run("INSERT INTO refusal VALUES (%s)", [code])
@@ -96,7 +91,7 @@ def plain(claim: Claim, outcome: Settleable) -> Settlement:
 
 @pytest.fixture
 async def bench(db: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    monkeypatch.setattr(settler_module, "_LONGEST_PAUSE", 0.02, raising=False)
+    monkeypatch.setattr(settler_module, "_LONGEST_PAUSE", 0.02)
     db.run(REFUSES)
     bench = Bench(db)
     yield bench
@@ -136,7 +131,6 @@ async def test_what_can_never_be_stored_fails(bench: Bench, code: str) -> None:
     assert bench.health.reaping_is_fair
 
 
-@gives_up
 async def test_a_refused_end_is_tried_until_somebody_has_reaped_the_row(bench: Bench) -> None:
     claims = await bench.claims()
     bench.refuse("53100")
@@ -154,7 +148,6 @@ async def test_a_refused_end_is_tried_until_somebody_has_reaped_the_row(bench: B
     assert bench.told == {claims[0]: None}
 
 
-@gives_up
 async def test_ends_whose_claim_was_refused_are_waited_for_as_well(bench: Bench) -> None:
     claims = await bench.claims()
     bench.refuse("53100")
@@ -174,7 +167,6 @@ async def test_ends_whose_claim_was_refused_are_waited_for_as_well(bench: Bench)
     assert set(bench.told.values()) == {Status.SUCCEEDED}
 
 
-@pytest.mark.xfail(strict=True, reason="a row that is refused keeps those of its group waiting")
 async def test_a_row_that_is_refused_for_long_holds_up_no_other(bench: Bench) -> None:
     claims = await bench.claims()
     bench.db.run("DROP TRIGGER refuse ON jobs")

@@ -175,7 +175,6 @@ THE_END = "BEFORE UPDATE ON jobs FOR EACH ROW"
 AN_EFFECT = "BEFORE INSERT ON test_effects FOR EACH ROW"
 
 
-@pytest.mark.xfail(strict=True, reason="an end that is refused for a moment costs an attempt, or the job")
 @pytest.mark.parametrize(
     ("code", "trigger"),
     [("53100", THE_END), ("57014", THE_END), ("XX000", THE_END), ("53100", AN_EFFECT), ("53200", AN_EFFECT)],
