@@ -14,6 +14,8 @@ from bpc_worker.jobs.store import JobStore
 from bpc_worker.observability import log
 from bpc_worker.waiting.retries import Retries
 
+__all__ = ["End", "Settler", "Told"]
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

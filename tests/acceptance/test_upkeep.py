@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from tests.support.database import Database
 from tests.support.outages import all_succeed, enqueue_many, lease
 from tests.support.worker import until, worker
@@ -16,10 +14,9 @@ SLOW_COUNT = """
 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$;
 CREATE TRIGGER slow BEFORE UPDATE ON queue_totals FOR EACH ROW EXECUTE FUNCTION slow()
 """
-OFTEN = {"BPC_REAPER_INTERVAL_SECONDS": 0.5, "BPC_REAPER_SAMPLE_INTERVAL": 1}
+OFTEN: dict[str, object] = {"BPC_REAPER_INTERVAL_SECONDS": 0.5, "BPC_REAPER_SAMPLE_INTERVAL": 1}
 
 
-@pytest.mark.xfail(strict=True, reason="a RUNNING row without started_at ends every worker that counts")
 def test_a_row_made_by_hand_ends_no_worker(db: Database) -> None:
     db.run(BY_HAND, [db.tenant()])
     with worker(db.url_as("bpc_worker"), **OFTEN) as running:
@@ -33,10 +30,9 @@ def test_a_row_made_by_hand_ends_no_worker(db: Database) -> None:
         assert running.stop() == 0
 
 
-@pytest.mark.xfail(strict=True, reason="a count that takes too long passes for an outage, and nobody reaps")
 def test_a_count_that_takes_too_long_keeps_nobody_from_reaping(db: Database) -> None:
     db.run(SLOW_COUNT)
-    with worker(db.url_as("bpc_worker"), **OFTEN, **lease(6, 3, reap=0.5)) as running:
+    with worker(db.url_as("bpc_worker"), **{**OFTEN, **lease(6, 3, reap=0.5)}) as running:
         running.wait_ready()
         until(lambda: running.metric("bpc_upkeep_failures_total", task="sampler") >= 2, within=30)
         job_id = db.enqueue("TEST_NOBODYS")
@@ -51,7 +47,6 @@ def test_a_count_that_takes_too_long_keeps_nobody_from_reaping(db: Database) -> 
         assert running.stop() == 0
 
 
-@pytest.mark.xfail(strict=True, reason="whoever holds a bucket stops the claims of every type")
 def test_a_bucket_that_somebody_holds_stops_its_own_type_only(db: Database) -> None:
     limits = json.dumps({kind: {"per_second": 100, "burst": 100} for kind in ("TEST_NOOP", "TEST_READ")})
     with worker(db.url_as("bpc_worker"), BPC_RATE_LIMITS=limits) as running:

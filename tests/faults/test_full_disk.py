@@ -34,6 +34,7 @@ def small_disk(own_db: Database) -> Iterator[Path]:
         root.chmod(0o711)
         space = root / "space"
         space.mkdir()
+        assert own_db.server.account is not None  # as whom root starts one
         shutil.chown(space, own_db.server.account)
         yield space
         own_db.run("ALTER TABLE jobs SET TABLESPACE pg_default")

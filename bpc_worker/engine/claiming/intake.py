@@ -12,6 +12,7 @@ from bpc_worker.engine.claiming.slots import Claimed, ClaimsAhead, Slots
 from bpc_worker.engine.clock import Clock
 from bpc_worker.engine.handler_thread import LazyEvent
 from bpc_worker.engine.health import Health
+from bpc_worker.engine.outage_log import warn
 from bpc_worker.engine.settler import End, Settler
 from bpc_worker.engine.wake import Wake
 from bpc_worker.jobs.errors import JobError, Unavailable
@@ -26,6 +27,8 @@ _MAX_EMPTY_CLAIMS = 3  # in a row that saw jobs and got none: others are quicker
 
 class ClaimMetrics(Protocol):
     def looked(self) -> None: ...
+
+    def claim_failed(self, code: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +163,7 @@ class Intake:
     async def _claim(self, *, ahead: int) -> _Answer | None:
         """None when nothing could be asked for."""
         parts = self._parts
+        parts.health.want_claim(room=self._expected_room(ahead) > 0)
         try:
             await parts.store.release_unconfirmed_claims()
             await self._mind_suspects()
@@ -181,7 +185,8 @@ class Intake:
             look, written = await self._claim_with_ends(limit, fresh=fresh, caps=caps)
         except JobError as error:
             parts.health.note_database(error)
-            _log.warning("claim_failed", error_code=error.code, error_message=error.message)
+            parts.metrics.claim_failed(error.sqlstate or error.code)
+            warn(_log, "claim_failed", error)
             return None
         parts.health.note_claim()
         look, expected_free_slots = self._take(look, room, sent_at)

@@ -23,7 +23,7 @@ _READING, _WRITING = "REPEATABLE READ READ ONLY", "READ COMMITTED"
 
 def _is_out_of_room(error: Retryable) -> bool:
     """The server has no disk, memory or locks left, whatever it was asked."""
-    return str((error.detail or {}).get("sqlstate", "")).startswith("53")
+    return (error.sqlstate or "").startswith("53")
 
 
 class LinkPool:

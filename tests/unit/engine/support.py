@@ -98,6 +98,9 @@ class Counts:
 
     def looked(self) -> None: ...
 
+    def claim_failed(self, code: str) -> None:
+        self.told.append(f"claim failed {code}")
+
     def woken(self, source: str) -> None:
         self.told.append(f"woken {source}")
 
