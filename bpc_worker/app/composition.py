@@ -9,11 +9,11 @@ from functools import partial
 
 import uvloop
 
-from bpc_worker import __version__, ids
+from bpc_worker import __version__
 from bpc_worker.app.base import Base
 from bpc_worker.app.equipment import equipment_of
 from bpc_worker.app.job_work import JobWork, job_work
-from bpc_worker.app.upkeep import upkeep_of
+from bpc_worker.app.upkeep import announcing, upkeep_of
 from bpc_worker.app.wake_ups import notifier, notify_listener, trigger_listener
 from bpc_worker.config.settings import Settings
 from bpc_worker.engine.background import Duty, around
@@ -28,7 +28,7 @@ from bpc_worker.postgres.queue.roster import Roster
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.postgres.schema import read_ledger
 from bpc_worker.registry import Registry
-from bpc_worker.wiring import dsn, queue_settings, tracer
+from bpc_worker.wiring import call_timeout, dsn, queue_settings, tracer
 
 _log = log.get("app")
 
@@ -64,18 +64,21 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     bell = notify_listener(base) if plan.works else None
     work = job_work(base, handlers, equipment, _traced(spans), notify) if plan.works else None
     upkeep = upkeep_of(base, tell=hooks.tell)
+    roster = _roster(base, plan) if plan.works or plan.reaps else None
+    care = upkeep.care
     engine = Engine(
         health=base.health,
-        store=base.store,
+        store=roster or base.store,
         handlers=handlers,
         wake=base.wake,
         work=None if work is None else Work(claiming=work.runner, jobs=work.jobs),
         duties=(
             *(() if work is None else work.duties),
             *(upkeep.duties if plan.reaps else ()),
-            *((_roster(base, plan).run,) if plan.works or plan.reaps else ()),
-            *(each.run for each in (listener, bell) if each is not None),
-            *((partial(plan.produces, hooks),) if plan.produces else ()),
+            *((care.endless("roster", announcing(care, roster)),) if roster is not None else ()),
+            *((care.endless("broker", listener.run),) if listener is not None else ()),
+            *((care.endless("bell", bell.run),) if bell is not None else ()),
+            *((care.endless("producer", partial(plan.produces, hooks)),) if plan.produces else ()),
         ),
         schema_problem=lambda: _schema_problem(settings, url),
         grace_seconds=settings.worker.shutdown_grace_seconds,
@@ -84,7 +87,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     try:
         code = await _with_probes(settings, plan, _probes(base, handlers, work), engine)
     finally:
-        for part in (base.store, work, upkeep):
+        for part in (base.store, work):
             if part is not None:
                 part.close()
     if code == 0:  # else there is no time left
@@ -106,11 +109,12 @@ def _traced(spans: Tracer) -> Tracer | None:
 
 def _roster(base: Base, plan: Plan) -> Roster:
     return Roster(
-        dsn(base.settings, base.url, engine=True),
+        base.store.upkeep,
         queue_settings(base.settings, base.registry),
         slots=base.settings.worker.concurrency if plan.works else 0,
         interval_seconds=base.settings.reaper.interval_seconds,
-        spread=ids.spread,
+        call_timeout=call_timeout(base.settings),
+        pulse_link=base.store.reaps,
     )
 
 

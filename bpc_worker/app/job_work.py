@@ -38,7 +38,7 @@ def job_work(
 ) -> JobWork:
     stuck = asyncio.Event()  # a handler ignores its cancellation: the process has to end
     poll_seconds = base.settings.jobs.poll_interval_ms / 1000
-    settler = Settler(base.store, equipment.settlement, on_database=base.health.note_database)
+    settler = Settler(base.store, equipment.settlement, on_database=base.health.note_holder)
     keeper = _keeper(base)
     slots, limits = _slots(base, equipment), _rate_limits(base)
     base.metrics.slots(lambda: slots.taken)
@@ -71,7 +71,7 @@ def _keeper(base: Base) -> LeaseKeeper:
     )
     return LeaseKeeper(
         base.store, timing, dice=ids.dice,
-        on_renewed=base.metrics.renewed, on_database=base.health.note_database,
+        on_renewed=base.metrics.renewed, on_database=base.health.note_holder,
     )  # fmt: skip
 
 

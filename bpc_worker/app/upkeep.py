@@ -1,87 +1,101 @@
 """What a worker does for the queue as a whole, beside its own jobs: put together from the settings."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bpc_worker import ids
 from bpc_worker.app.base import Base
 from bpc_worker.config.settings import Settings
+from bpc_worker.engine.maintenance.care import Care, Loop
 from bpc_worker.engine.maintenance.lease_tables import TableReaper
 from bpc_worker.engine.maintenance.pruning import Pruner
-from bpc_worker.engine.maintenance.reaper import Chore, Reaper
+from bpc_worker.engine.maintenance.reaper import Reaper
 from bpc_worker.engine.maintenance.sampler import Sampler
 from bpc_worker.engine.maintenance.schedules import Planned, Scheduler
 from bpc_worker.jobs.cron import Cron
-from bpc_worker.jobs.errors import JobError, SchemaMismatch
-from bpc_worker.observability.metrics import Metrics
-from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.lease_tables import FurtherTable
 from bpc_worker.postgres.queue.pruning import JobPages
+from bpc_worker.postgres.queue.roster import Roster
 from bpc_worker.postgres.queue.schedules import ScheduleBook
-from bpc_worker.wiring import backoff, call_timeout, dsn, sample_rules
+from bpc_worker.wiring import backoff, call_timeout, sample_rules
 
 _SWEEP = "RETENTION_SWEEP"
 
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    duties: tuple[Callable[[], Coroutine[object, object, None]], ...]
-    close: Callable[[], None]
+    duties: tuple[Loop, ...]
+    care: Care
 
 
 def upkeep_of(base: Base, *, tell: Callable[[], None]) -> Upkeep:
-    """Reap, count, queue what the clock says. What is not configured costs nothing, not even a connection."""
-    settings, health, metrics = base.settings, base.health, base.metrics
-    link = Link(dsn(settings, base.url, suppress_insert_notify=True))
-
-    def note(error: JobError | None) -> None:
-        """Jobs can be claimed and settled whether or not they can be counted."""
-        if not isinstance(error, SchemaMismatch):
-            health.note_database(error)
-
-    rules = sample_rules(settings)
-    sampler = Sampler(base.store.samples, metrics, rules, on_database=note, spread=ids.spread)
+    """Reap, count, queue what the clock says. Nothing of it ends the process; but for the reaper it has one
+    connection, `store.upkeep`, and no failure of it passes for an outage.
+    """
+    settings, metrics = base.settings, base.metrics
+    care = Care(metrics, spread=ids.spread)
     reaper = Reaper(
         base.store,
-        health,
+        base.health,
         metrics,
         interval_seconds=settings.reaper.interval_seconds,
         spread=ids.spread,
-        chores=(sampler.note_overdue, *_chores(settings, link, metrics)),
     )
+    duties = [care.endless("reaper", reaper.run), *_samples(base, care), *_chores(base, care)]
     planned = _planned(settings)
-    if not planned:
-        return Upkeep((reaper.run, sampler.run), link.drop)
-
-    def queued(queue: str, job_type: str) -> None:
-        metrics.produced(queue, job_type)
-        tell()
-
-    scheduler = Scheduler(
-        ScheduleBook(link, call_timeout=call_timeout(settings)),
-        base.store,
-        planned,
-        on_queued=queued,
-        on_database=note,
-        spread=ids.spread,
-    )
-    return Upkeep((reaper.run, sampler.run, scheduler.run), link.drop)
+    if planned:
+        duties.append(care.endless("schedules", _scheduler(base, planned, care, tell).run))
+    return Upkeep(tuple(duties), care)
 
 
-def _chores(settings: Settings, link: Link, metrics: Metrics) -> list[Chore]:
-    limit = call_timeout(settings)
-    chores: list[Chore] = []
+def _samples(base: Base, care: Care) -> Iterator[Loop]:
+    settings, rules = base.settings, sample_rules(base.settings)
+    sampler = Sampler(base.store.samples, base.metrics, rules)
+    for task, look in (
+        ("sampler", sampler.count_waiting),
+        ("running", sampler.look_at_running),
+        ("xmin", sampler.look_for_xmin),
+    ):
+        yield care.every(rules.interval_seconds, task, look)
+    yield care.every(settings.reaper.interval_seconds, "overdue", sampler.note_overdue)
+
+
+def _chores(base: Base, care: Care) -> Iterator[Loop]:
+    """Those that are configured."""
+    settings, link, limit = base.settings, base.store.upkeep, call_timeout(base.settings)
     tables = [
         FurtherTable(link, name, backoff=backoff(settings), call_timeout=limit)
         for name in settings.reaper.tables
         if name != "jobs"
     ]
     if tables:
-        chores.append(TableReaper(tables, metrics).sweep)
+        sweep = TableReaper(tables, base.metrics, base.health).sweep
+        yield care.every(settings.reaper.interval_seconds, "lease_tables", sweep)
     kept_days = settings.jobs.retention_days
     if any(kept_days.values()):
-        chores.append(Pruner(JobPages(link, kept_days, call_timeout=limit)).one_page)
-    return chores
+        pruner = Pruner(JobPages(link, kept_days, call_timeout=limit))
+        yield care.every(settings.reaper.interval_seconds, "pruning", pruner.one_page)
+
+
+def _scheduler(base: Base, planned: dict[str, Planned], care: Care, tell: Callable[[], None]) -> Scheduler:
+    def queued(queue: str, job_type: str) -> None:
+        base.metrics.produced(queue, job_type)
+        tell()
+
+    book = ScheduleBook(base.store.upkeep, call_timeout=call_timeout(base.settings))
+    return Scheduler(book, base.store, planned, on_queued=queued, care=care, spread=ids.spread)
+
+
+def announcing(care: Care, roster: Roster) -> Loop:
+    """Say who works here until cancelled, then that nobody does."""
+
+    async def run() -> None:
+        try:
+            await care.every(roster.every_seconds, "roster", roster.announce)()
+        finally:
+            await roster.leave()
+
+    return run
 
 
 def _planned(settings: Settings) -> dict[str, Planned]:

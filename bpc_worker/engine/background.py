@@ -37,7 +37,9 @@ def around(
         notify_other_workers()
 
     def note(error: JobError | None) -> None:
-        if error is None and alone:
+        if not alone:
+            return  # those who claim and settle tell: that a file waits is no outage for jobs
+        if error is None:
             health.note_claim()
         else:
             health.note_database(error)

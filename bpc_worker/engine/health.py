@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
-from bpc_worker.jobs.errors import JobError, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import JobError, Permanent, RunAgain, SchemaMismatch, Unavailable
 
 _TICK_LIMIT = 30.0
 _DATABASE_LIMIT = 15.0
 _PASSED_OVER_SECONDS = 65.0  # a little longer than it is left alone
+_CLAIM_LIMIT = 30.0
 _DISTRUST_SECONDS = 5.0  # longer than the pause between two tries of a settle
 
 
@@ -24,10 +25,13 @@ class Health:
     control_ticked_at: float = field(init=False)
     database_ok_at: float | None = None
     database_down: str | None = "not asked yet"
+    trouble: str | None = None  # the same in words
     outage: bool = False  # seen, and not yet over
     recovered_at: float | None = None  # when the database came back after an outage
     mismatch_at: float | None = None  # when a statement of ours last did not fit the schema
     passed_over_at: float | None = None  # when a job last could not be taken
+    not_written: str | None = None  # why the last sign of life was not
+    claim_wanted_at: float | None = None  # since when there is room, and no claim was answered
 
     def __post_init__(self) -> None:
         self.control_ticked_at = self.clock()
@@ -40,15 +44,38 @@ class Health:
             return
         if error is not None:
             if isinstance(error, Unavailable):  # any other error is an answer: a locked row is no outage
-                self.database_down, self.outage = error.code, True
+                self.database_down, self.trouble, self.outage = error.code, error.message, True
             return
         if self.outage:
             self.recovered_at, self.outage = now, False
-        self.database_down = None
+        self.database_down = self.trouble = None
         self.database_ok_at = now
+
+    def note_holder(self, error: JobError | None) -> None:
+        """Of a renewal or a settle. Whoever holds jobs and is refused, for whatever reason that may pass, can
+        neither keep nor end them: to him it is an outage, and nobody reaps what he has in his hands.
+        """
+        self.note_database(error)
+        if error is not None and not isinstance(error, Permanent | RunAgain):
+            self.outage = True
+
+    def note_pulse(self, error: JobError | None) -> None:
+        """Of a sign of life, which is written: others may only have asked."""
+        if isinstance(error, RunAgain | SchemaMismatch):
+            return  # somebody has locked the row, or lets us write none: no job needs it
+        self.note_database(error)
+        self.not_written = None if error is None else error.message
+
+    def want_claim(self, *, room: bool) -> None:
+        """Somebody is about to claim, if there is room."""
+        if not room:
+            self.claim_wanted_at = None
+        elif self.claim_wanted_at is None:
+            self.claim_wanted_at = self.clock()
 
     def note_claim(self) -> None:
         """A claim went through, so the schema fits (again) if no other statement has just said otherwise."""
+        self.claim_wanted_at = None
         self.note_database(None)
         if self.may_claim:
             self.schema = "ok"
@@ -83,6 +110,7 @@ class Health:
         checks = {
             "database": self._database(),
             "schema": self.schema,
+            "claims": self._claims(),
             "draining": "stopping" if self.draining else "ok",
             "broker": "ok" if self.broker_connected else "disconnected",
             "jobs": self._jobs(),
@@ -97,7 +125,20 @@ class Health:
             return "ok"
         return "a job cannot be taken; the log names it (job_passed_over)"
 
+    @property
+    def database_trouble(self) -> str | None:
+        """Why nothing can be asked or written at the moment."""
+        return self.trouble or self.not_written
+
+    def _claims(self) -> str:
+        if self.draining or self.claim_wanted_at is None:
+            return "ok"
+        seconds = self.clock() - self.claim_wanted_at
+        return "ok" if seconds < _CLAIM_LIMIT else f"no claim was answered for {seconds:.0f} s"
+
     def _database(self) -> str:
         if self.database_down is not None:
             return self.database_down
+        if self.not_written is not None:
+            return f"not written: {self.not_written}"
         return "ok" if self.database_quiet_for <= _DATABASE_LIMIT else "silent"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
+from bpc_worker.engine.outage_log import warn
 from bpc_worker.jobs.errors import JobError, LeaseLost, Permanent
 from bpc_worker.jobs.model import Claim, Fate, LeaseToken
 from bpc_worker.jobs.store import Heartbeat, JobStore, Renewal
@@ -153,7 +154,7 @@ class LeaseKeeper:
             renewal = await self._renew(holdings)
         except JobError as error:
             self._on_database(error)
-            _log.warning("renewal_failed", error_code=error.code, error_message=error.message)
+            warn(_log, "renewal_failed", error)
             return self._timing.retry_after(self._dice())
         self._on_database(None)
         self._on_renewed(len(renewal.renewed))

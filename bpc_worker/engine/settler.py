@@ -3,44 +3,38 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-from bpc_worker.jobs.errors import Code, JobError, Retryable, RunAgain, Unavailable
+from bpc_worker.engine.outage_log import warn
+from bpc_worker.engine.single_ends import End, SingleEnds, Told, give_up
+from bpc_worker.jobs.errors import Code, JobError, Permanent, RunAgain, Unavailable
 from bpc_worker.jobs.model import Claim, ErrorInfo, Failed, LeaseToken, Settleable, Status
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import JobStore
 from bpc_worker.observability import log
 from bpc_worker.waiting.retries import Retries
 
+__all__ = ["End", "Settler", "Told"]
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _log = log.get("settler")
 
-_MOST_REFUSALS = 5
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 3.0
+_MOST_CONFLICTS = 4  # of a group; then each of it for itself
 _LARGEST_GROUP = 200
 _MAX_WITH_A_CLAIM = 100  # more make the claim wait for longer than they save
 _STEPS_OF_A_CLAIM = 3  # of the event loop, from the bell to the socket
-
-Told = Callable[[Status | None], None]
-
-
-class End(NamedTuple):
-    claim: Claim
-    settlement: Settlement
-    tell: Told
-    can_ride: bool = True
 
 
 def _can_ride_with_claim(end: End) -> bool:
     return end.can_ride and end.settlement.status is Status.SUCCEEDED
 
 
-def _give_up(ends: Sequence[End], error: Exception) -> None:
-    """Nobody knows what was written. Whoever is told lets go of his job, and the reaper brings it back."""
-    _log.error("engine_bug", exc_info=error, count=len(ends))
-    for end in ends:
-        end.tell(None)
+def _can_pass(error: BaseException) -> bool:
+    """All but what the end itself says: a full disk, a cancelled statement, a bug in somebody's trigger."""
+    return isinstance(error, JobError) and not isinstance(error, Permanent)
 
 
 class Settler:
@@ -60,15 +54,21 @@ class Settler:
         self._no_claim = asyncio.Event()  # is on its way
         self._no_claim.set()
         self._flushing: asyncio.Task[None] | None = None
-        self._retries = Retries(
-            when=lambda error: isinstance(error, Retryable),
-            uncounted=lambda error: isinstance(error, Unavailable | RunAgain),
-            first_pause=0.1,
-            longest_pause=3.0,
-            tries=_MOST_REFUSALS - 1,
+        self._group_retries = Retries(
+            when=lambda error: isinstance(error, Unavailable | RunAgain),
+            uncounted=lambda error: isinstance(error, Unavailable),
+            first_pause=_FIRST_PAUSE,
+            longest_pause=_LONGEST_PAUSE,
+            tries=_MOST_CONFLICTS,
             before_pause=self._note,
         )
-        self._singles: set[asyncio.Task[None]] = set()
+        self._single_retries = Retries(
+            when=_can_pass, first_pause=_FIRST_PAUSE, longest_pause=_LONGEST_PAUSE, before_pause=self._note
+        )
+        self._singles = SingleEnds(
+            store.settle, self._failed, on_database=on_database,
+            first_pause=_FIRST_PAUSE, longest_pause=_LONGEST_PAUSE,
+        )  # fmt: skip
 
     def add(self, claim: Claim, outcome: Settleable, tell: Told) -> None:
         """`tell` is called once it is durable: with the status, or None when the lease was lost."""
@@ -109,13 +109,13 @@ class Settler:
                 try:
                     written = await self._write_group(group)
                 except Exception as error:  # noqa: BLE001 - a bug of ours
-                    _give_up(group, error)
+                    give_up(group, error)
                     continue
                 for end in group:
                     if end.claim.lease_token in written:
                         end.tell(written[end.claim.lease_token])
                     else:
-                        self._settle_singly(end)
+                        self._singles.add(end)
         finally:
             self._flushing = None
 
@@ -138,52 +138,43 @@ class Settler:
         """What was written. Rows that are locked, lost or written by a call without an answer are missing."""
         ends = [(end.claim, end.settlement) for end in group]
         try:
-            return await self._written(self._store.settle_group, ends)
-        except JobError as error:  # one of them cannot be stored: the others must not suffer
+            return await self._written(self._group_retries, self._store.settle_group, ends)
+        except JobError as error:  # perhaps because of one of them: the others must not suffer
+            self._on_database(error)
             _log.warning(
                 "batch_settle_rejected",
                 error_code=error.code, error_message=error.message, count=len(ends),
             )  # fmt: skip
         return {}
 
-    def _settle_singly(self, end: End) -> None:
-        async def write() -> None:
-            try:
-                status = await self._settle(end.claim, end.settlement)
-            except Exception as error:  # noqa: BLE001 - a bug of ours
-                _give_up([end], error)
-            else:
-                end.tell(status)
-
-        single = asyncio.create_task(write())
-        self._singles.add(single)
-        single.add_done_callback(self._singles.discard)
-
     async def settle(self, claim: Claim, outcome: Settleable) -> Status | None:
         """The status that is durable now; None when the lease was lost and nothing was written."""
-        return await self._settle(claim, self._settlement(claim, outcome))
-
-    async def _settle(self, claim: Claim, settlement: Settlement) -> Status | None:
+        write, retries = self._store.settle, self._single_retries
         try:
-            return await self._write(claim, settlement)
-        except JobError as error:  # PostgreSQL refuses the result itself
-            refused = ErrorInfo(Code.VALIDATION_ERROR, f"the result cannot be stored: {error.message}", False)
-            return await self._write(claim, self._settlement(claim, Failed(refused)))
+            return await self._written(retries, write, claim, self._settlement(claim, outcome))
+        except Permanent as error:
+            return await self._written(retries, write, claim, self._failed(claim, error))
 
-    async def _write(self, claim: Claim, settlement: Settlement) -> Status | None:
-        return await self._written(self._store.settle, claim, settlement)
+    def _failed(self, claim: Claim, error: Permanent) -> Settlement:
+        """What becomes of an end that PostgreSQL can never store."""
+        refused = ErrorInfo(Code.VALIDATION_ERROR, f"the result cannot be stored: {error.message}", False)
+        return self._settlement(claim, Failed(refused))
 
-    async def _written(self, write: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What it answers in the end: an outage or a locked row is waited for, other refusals a few times."""
+    async def _written(
+        self, retries: Retries, write: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """What it answers in the end: whatever may pass is waited for."""
         try:
             answer = await write(*args, **kwargs)  # nearly always the only try
-        except Retryable as error:
+        except Exception as error:
+            if not retries.when(error):
+                raise
             self._note(error)
-            answer = await self._retries.run(write, *args, **kwargs)
+            answer = await retries.run(write, *args, **kwargs)
         self._on_database(None)
         return answer
 
     def _note(self, error: BaseException) -> None:
         if isinstance(error, JobError):
             self._on_database(error)
-            _log.warning("settle_retrying", error_code=error.code, error_message=error.message)
+            warn(_log, "settle_retrying", error)

@@ -1,6 +1,7 @@
 """Start the background tasks of a worker, keep them going, and stop them in the right order."""
 
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from typing import NoReturn, Protocol
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.engine.health import Health
+from bpc_worker.engine.outage_log import OutageLog
 from bpc_worker.engine.wake import Wake
 from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
 from bpc_worker.observability import log
@@ -18,7 +20,7 @@ from bpc_worker.observability import log
 _log = log.get("engine")
 
 _TICK_SECONDS = 1.0
-_QUIET_SECONDS = 4.0
+_PULSE_SECONDS = 5.0
 _GIVE_BACK_SECONDS = 3.5  # both fit into the five seconds after the grace
 _ABANDON_SECONDS = 1.0
 _GRANT = "GRANT bpc_worker TO it"
@@ -180,7 +182,6 @@ class Engine:
                 ) from error
             except JobError as error:
                 self.health.note_database(error)
-                _log.warning("database_unreachable", error_code=error.code, error_message=error.message)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(1.0):
                         await stop.wait()
@@ -197,20 +198,27 @@ class Engine:
             await asyncio.sleep(_TICK_SECONDS)
 
     async def _pulse(self) -> None:
-        """Ask the database when nobody else has for a while, so that `ready` tells the truth."""
+        """Write to the database now and then, so that `ready` tells the truth; often while it is away."""
+        told, last = OutageLog(self.clock), -math.inf
         while True:
             await asyncio.sleep(_TICK_SECONDS)
-            if self.health.database_ok_at is None or (
-                self.health.database_quiet_for < _QUIET_SECONDS and not self.health.database_down
-            ):
-                continue
-            try:
-                writable = await self.store.pulse()
-            except JobError as error:
-                self.health.note_database(error)
-            else:
-                away = Unavailable(Code.DB_UNAVAILABLE, "the database is read-only")
-                self.health.note_database(None if writable else away)
+            trouble = self.health.database_trouble
+            told.note(trouble)
+            is_due = trouble is not None or self.clock() - last >= _PULSE_SECONDS
+            if is_due and self.health.database_ok_at is not None:
+                last = self.clock()
+                await self._beat()
+
+    async def _beat(self) -> None:
+        try:
+            writable = await self.store.pulse()
+        except JobError as error:
+            self.health.note_pulse(error)
+        except Exception as error:  # noqa: BLE001 - a bug of ours, and no reason to end
+            _log.error("upkeep_failed", key="pulse", exc_info=error)
+        else:
+            away = Unavailable(Code.DB_UNAVAILABLE, "the database is read-only")
+            self.health.note_pulse(None if writable else away)
 
 
 async def _cancelled(tasks: Sequence[asyncio.Task[object]]) -> None:

@@ -57,6 +57,12 @@ class JobError(Exception):
         self.message = message
         self.detail = detail
 
+    @property
+    def sqlstate(self) -> str | None:
+        """What the database called it, where it was the database."""
+        found = (self.detail or {}).get("sqlstate")
+        return None if found is None else str(found)
+
 
 class Retryable(JobError):  # noqa: N818 - the word handler authors raise
     """It might work later: after the backoff, and not before `after_seconds`."""
@@ -96,8 +102,7 @@ class SchemaMismatch(Unavailable):
     """A statement of ours does not fit the database: stop claiming rather than fail every job."""
 
     def __init__(self, sqlstate: str, message: str) -> None:
-        super().__init__(Code.DB_UNAVAILABLE, message)
-        self.sqlstate = sqlstate
+        super().__init__(Code.DB_UNAVAILABLE, message, detail={"sqlstate": sqlstate})
 
 
 class Snooze(JobError):  # noqa: N818 - the word handler authors raise

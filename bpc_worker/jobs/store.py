@@ -89,7 +89,7 @@ class Waiting(msgspec.Struct, frozen=True):
 class Running(msgspec.Struct, frozen=True):
     queue: str
     type: str
-    oldest_seconds: float
+    oldest_seconds: float | None  # None: none of them says when it started
 
 
 class Overdue(msgspec.Struct, frozen=True):
@@ -101,6 +101,14 @@ class Overdue(msgspec.Struct, frozen=True):
     lease_owner: str
     running_seconds: float
     new: bool  # seen for the first time under this claim
+
+
+@dataclass(frozen=True, slots=True)
+class XminHolder:
+    """Who keeps dead rows from being cleaned away: the oldest of a kind."""
+
+    seconds: float  # since it does; where only the server knows, since it was first seen
+    transactions: int  # that have begun since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +128,8 @@ class QueueSamples(Protocol):
     async def overdue(self, factors: Mapping[str, float], *, others: float) -> list[Overdue]:
         """By type how many times its expected duration a job may take."""
 
-    async def oldest_xmin_seconds(self) -> float: ...
+    async def xmin_holders(self) -> dict[str, XminHolder]:
+        """By kind: transaction, prepared, slot, standby."""
 
 
 class Pruned(msgspec.Struct, frozen=True):
@@ -141,11 +150,9 @@ class Ticks:
 
 
 class Left(msgspec.Struct, frozen=True):
-    """A row of a further table that a dead worker had left."""
+    """A row of a further table that a dead worker had left; of what else it says, nothing is believed."""
 
     status: str
-    lease_owner: str | None
-    attempt: int
 
 
 Caps = Mapping[frozenset[str], int]  # of these types together, at most so many

@@ -1,12 +1,13 @@
 """The worker's Prometheus metrics: bounded labels, no ids."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bpc_worker.handler_api import Measure, Tally
 from bpc_worker.jobs.errors import Code
-from bpc_worker.jobs.store import Overdue, Running, Waiting
+from bpc_worker.jobs.store import Overdue, Running, Waiting, XminHolder
 from bpc_worker.observability.job_metrics import JobMetrics
 
 _CODES = frozenset(Code)
@@ -35,6 +36,7 @@ class Metrics:
         self._type = BoundedLabel()
         self._queue = BoundedLabel()
         self._target = BoundedLabel()
+        self._claim_code = BoundedLabel()
         self._jobs = JobMetrics(self._job)
         self.acquired = self._jobs.acquired  # of every job: without a detour
         self.registry.register(self._jobs)
@@ -47,6 +49,8 @@ class Metrics:
         self._wakeups = self._counter("wakeups", "Reasons to look for work", ("source",))
         self._looks = self._counter("looks", "Claim statements sent", ())
         self._passed_over = self._counter("jobs_passed_over", "Jobs that could not be taken", ())
+        self._claims_failed = self._counter("claims_failed", "Claims that were not answered", ("code",))
+        self._upkeep_failures = self._counter("upkeep_failures", "Failures of upkeep", ("task",))
         self._triggers = self._counter("trigger_messages", "AMQP messages heard", ())
         self._renewals = self._counter("lease_renewals", "Leases renewed", ())
         self._lost = self._counter("leases_lost", "Claims that became somebody else's", ())
@@ -63,7 +67,12 @@ class Metrics:
         self._unhandled = self._gauge(
             "jobs_unhandled", "Jobs that wait and that no running worker takes", job
         )
-        self._xmin = self._gauge("db_oldest_xmin_seconds", "The oldest transaction that this login can see")
+        self._xmin = self._gauge(
+            "db_oldest_xmin_seconds", "For how long dead rows have been kept for somebody"
+        )
+        self._xmin_age = self._gauge(
+            "db_oldest_xmin_transactions", "Transactions since the oldest holder of dead rows", ("holder",)
+        )
         self._breakers = self._gauge("circuit_breaker_state", "0 closed, 1 half-open, 2 open", ("target",))
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
         self._measures = {
@@ -106,6 +115,12 @@ class Metrics:
 
     def passed_over(self, count: int) -> None:
         self._passed_over.inc(count)
+
+    def claim_failed(self, code: str) -> None:
+        self._claims_failed.labels(code=self._claim_code(code)).inc()
+
+    def upkeep_failed(self, task: str) -> None:
+        self._upkeep_failures.labels(task=task).inc()
 
     def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None:
         self._jobs.settled(queue, job_type, status=status, seconds=seconds)
@@ -154,12 +169,12 @@ class Metrics:
     def bell(self, *, listening: bool) -> None:
         self._bell.set(listening)
 
-    def waiting(self, kinds: Sequence[Waiting]) -> None:
-        self._length.clear()  # a kind of which nothing waits any more has no sample
+    def waiting(self, kinds: Sequence[Waiting] | None) -> None:
+        self._length.clear()  # what does not wait any more has no sample, nor has what nobody knows
         self._queue_oldest.clear()
         self._unhandled.clear()
         oldest: dict[tuple[str, str], float] = {}
-        for kind in kinds:  # several of which may be `other`
+        for kind in kinds or ():  # several of which may be `other`
             labels = self._job(kind.queue, kind.type)
             self._length.labels(*labels).inc(kind.queued)
             if not kind.handled:
@@ -167,18 +182,26 @@ class Metrics:
             oldest[labels] = max(oldest.get(labels, 0.0), kind.oldest_seconds)
             self._queue_oldest.labels(*labels).set(oldest[labels])
 
-    def running(self, kinds: Sequence[Running]) -> None:
+    def running(self, kinds: Sequence[Running] | None) -> None:
         self._running_oldest.clear()
-        for kind in kinds:
-            self._running_oldest.labels(*self._job(kind.queue, kind.type)).set(max(0.0, kind.oldest_seconds))
+        for kind in kinds or ():
+            if kind.oldest_seconds is not None:
+                oldest = self._running_oldest.labels(*self._job(kind.queue, kind.type))
+                oldest.set(max(0.0, kind.oldest_seconds))
 
-    def overdue(self, jobs: Sequence[Overdue]) -> None:
+    def overdue(self, jobs: Sequence[Overdue] | None) -> None:
         self._overdue.clear()
-        for job in jobs:
+        for job in jobs or ():
             self._overdue.labels(*self._job(job.queue, job.type)).inc()
 
-    def oldest_xmin(self, seconds: float) -> None:
-        self._xmin.set(seconds)
+    def xmin_holders(self, holders: Mapping[str, XminHolder] | None) -> None:
+        self._xmin_age.clear()
+        if holders is None:
+            self._xmin.set(math.nan)
+            return
+        self._xmin.set(max((holder.seconds for holder in holders.values()), default=0.0))
+        for kind, holder in holders.items():
+            self._xmin_age.labels(holder=kind).set(holder.transactions)
 
     def breaker(self, target: str, state: int) -> None:
         self._breakers.labels(target=self._target(target)).set(state)

@@ -38,10 +38,10 @@ class Running(msgspec.Struct, frozen=True):
     attempts: int
     max_attempts: int
     stage: str | None
-    started_at: datetime
+    started_at: datetime | None  # None: somebody made it by hand
     lease_expires_at: datetime
     expected_duration_ms: int | None
-    seconds: float
+    seconds: float | None
     overdue: bool
 
 

@@ -42,7 +42,8 @@ class NotifyListener:
             except JobError as error:
                 failures = 1 if time.monotonic() - began_at > _ASK_SECONDS else failures + 1
                 delay = spread(min(_LONGEST_BACKOFF, 0.5 * 2 ** min(failures, 10)), 0.25)
-                _log.warning("bell_unavailable", error_message=error.message, delay_s=round(delay, 2))
+                say = _log.warning if failures == 1 else _log.debug
+                say("bell_unavailable", error_message=error.message, delay_s=round(delay, 2))
                 await asyncio.sleep(delay)
             finally:
                 self._on_state(False)
@@ -89,5 +90,7 @@ class NotifySender:
                 await self._notify()
             except JobError as error:  # the others poll
                 _log.warning("bell_not_rung", error_code=error.code, error_message=error.message)
+            except Exception as error:  # noqa: BLE001 - a bug of ours, and no more than that
+                _log.error("bell_not_rung", exc_info=error)
             if not self._again:
                 return

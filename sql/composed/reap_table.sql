@@ -40,4 +40,4 @@ noted AS (
                                          ELSE 'reaper:dead_lettered' END AS name) AS kind
   WHERE moved.job_id IS NOT NULL
 )
-SELECT job_id, status, lease_owner, attempt FROM moved
+SELECT status FROM moved

@@ -13,6 +13,7 @@ from bpc_worker.engine.claiming.slots import Claimed, ClaimsAhead, Slots
 from bpc_worker.engine.clock import Clock
 from bpc_worker.engine.handler_thread import LazyEvent
 from bpc_worker.engine.health import Health
+from bpc_worker.engine.outage_log import warn
 from bpc_worker.engine.settler import End, Settler
 from bpc_worker.engine.wake import Wake
 from bpc_worker.jobs.errors import JobError, Unavailable
@@ -29,6 +30,8 @@ class ClaimMetrics(Protocol):
     def looked(self) -> None: ...
 
     def passed_over(self, count: int) -> None: ...
+
+    def claim_failed(self, code: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +175,7 @@ class Intake:
         """None when nothing could be asked for."""
         parts = self._parts
         self._failed = False
+        parts.health.want_claim(room=self._expected_room(ahead) > 0)
         try:
             await parts.store.release_unconfirmed_claims()
             limit, room = self._reach(ahead)
@@ -194,7 +198,8 @@ class Intake:
             self._failed = True
             self._caution.failed()
             parts.health.note_database(error)
-            _log.warning("claim_failed", error_code=error.code, error_message=error.message)
+            parts.metrics.claim_failed(error.sqlstate or error.code)
+            warn(_log, "claim_failed", error)
             return None
         self._caution.answered()
         if look.passed_over:

@@ -1,10 +1,12 @@
-"""A chore of the reaper's: the same for further tables that have the lease columns."""
+"""What the reaper does, for further tables that have the lease columns."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
-from bpc_worker.jobs.errors import Permanent
+from bpc_worker.engine.health import Health
+from bpc_worker.engine.outage_log import is_away
+from bpc_worker.jobs.errors import JobError
 from bpc_worker.jobs.store import Left
 from bpc_worker.observability import log
 
@@ -26,18 +28,28 @@ class TableMetrics(Protocol):
 
 class TableReaper:
     def __init__(
-        self, tables: Sequence[Table], metrics: TableMetrics, *, clock: Clock = seconds_since_boot
+        self,
+        tables: Sequence[Table],
+        metrics: TableMetrics,
+        health: Health,
+        *,
+        clock: Clock = seconds_since_boot,
     ) -> None:
         self._tables = tables
         self._metrics = metrics
+        self._health = health
         self._clock = clock
 
     async def sweep(self) -> None:
         """One table that cannot be reaped does not keep the others from it."""
+        if not self._health.reaping_is_fair:
+            return  # the holders come first
         for table in self._tables:
             try:
                 await self._pages(table)
-            except Permanent as error:
+            except JobError as error:
+                if is_away(error):
+                    raise
                 _log.warning("table_not_reaped", key=table.name, error_message=error.message)
 
     async def _pages(self, table: Table) -> None:

@@ -18,7 +18,7 @@ class Pruner:
         self._pages = pages
 
     async def one_page(self) -> None:
-        """A chore of the reaper's."""
+        """The next ones in the order of their ids."""
         done = await self._pages.prune(_PAGE_OF_A_PASS)
         if done is not None and done.removed_jobs:
             _log.info("jobs_pruned", count=done.removed_jobs)

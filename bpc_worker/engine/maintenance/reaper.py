@@ -1,12 +1,13 @@
 """Bring back what dead workers left: every worker does, and any number may."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.engine.health import Health
-from bpc_worker.jobs.errors import JobError, Retryable, SchemaMismatch, Unavailable
+from bpc_worker.engine.outage_log import warn
+from bpc_worker.jobs.errors import JobError, Retryable, Unavailable
 from bpc_worker.jobs.model import Status
 from bpc_worker.jobs.store import JobStore, Reaped
 from bpc_worker.observability import log
@@ -20,9 +21,6 @@ _ACTIONS = {
     Status.DEAD_LETTER: "dead_lettered",
     Status.CANCELLED: "cancelled",
 }
-
-
-Chore = Callable[[], Awaitable[None]]  # what is done after a pass
 
 
 class ReaperMetrics(Protocol):
@@ -40,7 +38,6 @@ class Reaper:
         *,
         interval_seconds: float,
         spread: Callable[[float, float], float],
-        chores: Sequence[Chore] = (),
         clock: Clock = seconds_since_boot,
     ) -> None:
         self._store = store
@@ -48,7 +45,6 @@ class Reaper:
         self._metrics = metrics
         self._interval = interval_seconds
         self._spread = spread
-        self._chores = chores
         self._clock = clock
 
     async def run(self) -> None:
@@ -63,19 +59,9 @@ class Reaper:
             await self.sweep()
         except JobError as error:
             self._health.note_database(error)
-            _log.warning("reaper_failed", error_code=error.code, error_message=error.message)
+            warn(_log, "reaper_failed", error)
         else:
             self._metrics.scanned(self._clock() - started)
-            await self._do_chores()
-
-    async def _do_chores(self) -> None:
-        for chore in self._chores:
-            try:
-                await chore()
-            except JobError as error:  # the others are done all the same, and so are jobs
-                if not isinstance(error, SchemaMismatch):
-                    self._health.note_database(error)
-                _log.warning("chore_failed", error_code=error.code, error_message=error.message)
 
     async def sweep(self) -> int:
         """One pass: pages until nothing is left or the time is up; how many jobs were moved."""

@@ -1,67 +1,67 @@
 """Tell how the queue stands, every now and then: any number of workers may, one of them counts."""
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
-from bpc_worker.jobs.errors import JobError
-from bpc_worker.jobs.store import Overdue, QueueSamples, Running, SampleRules, Waiting
+from bpc_worker.jobs.store import Overdue, QueueSamples, Running, SampleRules, Waiting, XminHolder
 from bpc_worker.observability import log
 
 _log = log.get("sampler")
 
 
 class SamplerMetrics(Protocol):
-    def waiting(self, kinds: Sequence[Waiting]) -> None: ...
+    """None: nobody knows, which is another thing than none."""
 
-    def running(self, kinds: Sequence[Running]) -> None: ...
+    def waiting(self, kinds: Sequence[Waiting] | None) -> None: ...
 
-    def overdue(self, jobs: Sequence[Overdue]) -> None: ...
+    def running(self, kinds: Sequence[Running] | None) -> None: ...
 
-    def oldest_xmin(self, seconds: float) -> None: ...
+    def overdue(self, jobs: Sequence[Overdue] | None) -> None: ...
+
+    def xmin_holders(self, holders: Mapping[str, XminHolder] | None) -> None: ...
+
+
+@contextmanager
+def _or_unknown(tell: Callable[[None], None]) -> Iterator[None]:
+    """What was known before is old: where a count fails, it is not told again."""
+    try:
+        yield
+    except Exception:
+        tell(None)
+        raise
 
 
 class Sampler:
-    def __init__(
-        self,
-        samples: QueueSamples,
-        metrics: SamplerMetrics,
-        rules: SampleRules,
-        *,
-        on_database: Callable[[JobError | None], None],
-        spread: Callable[[float, float], float],
-    ) -> None:
+    def __init__(self, samples: QueueSamples, metrics: SamplerMetrics, rules: SampleRules) -> None:
         self._samples = samples
         self._metrics = metrics
         self._rules = rules
-        self._on_database = on_database
-        self._spread = spread
         self._deep = False
         self._unhandled: dict[tuple[str, str], bool] = {}  # queue and type: whether it was said
 
-    async def run(self) -> None:
-        while True:
-            try:
-                await self.sample()
-            except JobError as error:
-                self._on_database(error)
-                _log.warning("sample_failed", error_code=error.code, error_message=error.message)
-            await asyncio.sleep(self._spread(self._rules.interval_seconds, 0.1))
-
-    async def sample(self) -> None:
-        # A little less than the pause: whoever counted last time may do so again.
-        kinds = await self._samples.waiting(every_seconds=0.8 * self._rules.interval_seconds)
-        self._metrics.waiting(kinds)
+    async def count_waiting(self) -> None:
+        with _or_unknown(self._metrics.waiting):
+            # A little less than the pause: whoever counted last time may do so again.
+            kinds = await self._samples.waiting(every_seconds=0.8 * self._rules.interval_seconds)
+            self._metrics.waiting(kinds)
         self._warn(sum(kind.queued for kind in kinds))
         self._warn_of_unhandled(kinds)
-        self._metrics.running(await self._samples.running())
-        self._metrics.oldest_xmin(await self._samples.oldest_xmin_seconds())
+
+    async def look_at_running(self) -> None:
+        with _or_unknown(self._metrics.running):
+            self._metrics.running(await self._samples.running())
+
+    async def look_for_xmin(self) -> None:
+        with _or_unknown(self._metrics.xmin_holders):
+            self._metrics.xmin_holders(await self._samples.xmin_holders())
 
     async def note_overdue(self) -> None:
-        """A chore of the reaper's: one event per claim that takes too long."""
+        """One event per claim that takes too long."""
         rules = self._rules
-        late = await self._samples.overdue(rules.sla_factors, others=rules.sla_factor_of_others)
-        self._metrics.overdue(late)
+        with _or_unknown(self._metrics.overdue):
+            late = await self._samples.overdue(rules.sla_factors, others=rules.sla_factor_of_others)
+            self._metrics.overdue(late)
         for job in late:
             if job.new:
                 _log.warning(

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from bpc_worker.engine.maintenance.care import Care
 from bpc_worker.jobs.cron import Cron
-from bpc_worker.jobs.errors import Code, JobError, Permanent
+from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.jobs.store import JobStore, Ticks
 from bpc_worker.observability import log
@@ -52,26 +53,27 @@ class Scheduler:
         planned: Mapping[str, Planned],
         *,
         on_queued: Callable[[str, str], None],
-        on_database: Callable[[JobError | None], None],
+        care: Care,
         spread: Callable[[float, float], float],
     ) -> None:
         self._book = book
         self._store = store
         self._planned = planned
         self._on_queued = on_queued
-        self._on_database = on_database
+        self._care = care
         self._spread = spread
+        self._until_next_minute = _MINUTE
 
     async def run(self) -> None:
         while True:
-            pause = _MINUTE / 4
-            try:
-                now = await self.look()
-                pause = _MINUTE - (now.timestamp() % _MINUTE)
-            except JobError as error:
-                self._on_database(error)
-                _log.warning("schedules_failed", error_code=error.code, error_message=error.message)
-            await asyncio.sleep(pause + self._spread(_SPREAD, 0.9))
+            if await self._care.attempt("schedules", self._look_at_clock):
+                await asyncio.sleep(self._until_next_minute + self._spread(_SPREAD, 0.9))
+            else:
+                await asyncio.sleep(self._care.pause("schedules", _MINUTE / 4))
+
+    async def _look_at_clock(self) -> None:
+        now = await self.look()
+        self._until_next_minute = _MINUTE - (now.timestamp() % _MINUTE)
 
     async def look(self) -> datetime:
         """Queue what has become due; the database's time."""

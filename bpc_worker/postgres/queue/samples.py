@@ -1,15 +1,25 @@
 """What is seen of the queue from outside: how long it is, what runs for long, what is overdue."""
 
+import time
 from collections.abc import Mapping
 from datetime import datetime
 
-from bpc_worker.jobs.store import Overdue, Running, Waiting
+import msgspec
+
+from bpc_worker.jobs.store import Overdue, Running, Waiting, XminHolder
 from bpc_worker.postgres.arrays import array
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.sql_files import query
 from bpc_worker.rows import all_of
 
 _MOST = 20_000  # of one kind of a tenant: what lies beyond is not counted
+
+
+class _Holder(msgspec.Struct, frozen=True):
+    kind: str
+    xmin: str
+    age: int
+    seconds: float | None  # None: the server does not say, or not to us
 
 
 class Samples:
@@ -20,6 +30,8 @@ class Samples:
         self._timeout = call_timeout
         self._most = max(_MOST, max_queued + 1)
         self.now = now  # None: the database's clock; tests move their own
+        self.clock = time.monotonic
+        self._first_seen: dict[tuple[str, str], float] = {}  # kind and xmin
 
     async def waiting(self, *, every_seconds: float) -> list[Waiting]:
         params = {"every_seconds": every_seconds, "most": self._most}
@@ -36,9 +48,16 @@ class Samples:
         }
         return all_of(await self._run("jobs/overdue", params), Overdue)
 
-    async def oldest_xmin_seconds(self) -> float:
-        [row] = await self._link.run(query("schema/oldest_xmin"), timeout=self._timeout)
-        return float(str(row["seconds"]))
+    async def xmin_holders(self) -> dict[str, XminHolder]:
+        rows = all_of(await self._run("schema/xmin_holders", {}), _Holder)
+        now, before = self.clock(), self._first_seen
+        self._first_seen = {(row.kind, row.xmin): before.get((row.kind, row.xmin), now) for row in rows}
+        found: dict[str, XminHolder] = {}
+        for row in rows:
+            known = found.get(row.kind, XminHolder(0.0, 0))
+            seconds = now - self._first_seen[row.kind, row.xmin] if row.seconds is None else row.seconds
+            found[row.kind] = XminHolder(max(known.seconds, seconds), max(known.transactions, row.age))
+        return found
 
     async def _run(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
         return await self._link.run(query(name), {"now": self.now, **params}, timeout=self._timeout)

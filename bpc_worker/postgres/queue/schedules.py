@@ -9,8 +9,7 @@ from bpc_worker.jobs.store import Ticks
 from bpc_worker.postgres.arrays import array
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.sql_files import query
-from bpc_worker.postgres.tenants import find_tenant, list_tenants
-from bpc_worker.rows import all_of
+from bpc_worker.rows import all_of, as_uuid
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -35,14 +34,13 @@ class ScheduleBook:
         return bool(await self._run("schedules/take_turn", params))
 
     async def remember(self, name: str, tick: datetime) -> None:
-        await self._run("schedules/remember", {"name": name, "tick": tick})
+        await self._run("schedules/remember", {"now": self.now, "name": name, "tick": tick})
 
     async def tenants(self, wanted: str | None) -> list[TenantId]:
-        """The one of that name or id; all of them when none is named."""
-        if wanted is None:
-            return [each.tenant_id for each in await list_tenants(self._link, timeout=self._timeout)]
-        found = await find_tenant(self._link, wanted, timeout=self._timeout)
-        return [] if found is None else [found.tenant_id]
+        """The one of that id or name; all of them when none is named."""
+        rows = await self._run("schedules/tenants", {"wanted": wanted})
+        found = [TenantId(as_uuid(row["tenant_id"])) for row in rows]
+        return found if wanted is None else found[:1]
 
     async def _run(self, name: str, params: dict[str, object]) -> list[dict[str, object]]:
         return await self._link.run(query(name), params, timeout=self._timeout)

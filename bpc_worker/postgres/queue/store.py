@@ -43,6 +43,7 @@ from bpc_worker.waiting.retries import Retries
 
 REAP_PAGE = 100
 _SETTLE_LOCK_SECONDS = 0.1
+_UPKEEP_SHARE = 0.9  # of our patience: the server gives up first, and its answer says so
 
 
 # For what can be repeated without harm: the ids are made already.
@@ -57,15 +58,16 @@ class PostgresJobs:
     def __init__(self, dsn: Dsn, settings: QueueSettings, *, now: datetime | None = None) -> None:
         self._settings = settings
         self.now = now  # None: the database's clock; tests move their own
-        self._renewals, self._reaps, self._enqueues, self._bulks = (Link(dsn) for _ in range(4))
-        self._aside = Link(dsn)  # for what takes its time
+        self._renewals, self.reaps, self._enqueues, self._bulks = (Link(dsn) for _ in range(4))
         # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
         brisk = replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS))
         self._looks, self._settles = Link(brisk), Link(brisk)
-        self.claims = Claims(self._looks, self._aside, settings)
+        # What is done for the queue as a whole: no job waits for it, and it must not hold up the server.
+        self.upkeep = Link(replace(dsn, statement_timeout=_UPKEEP_SHARE * settings.call_timeout))
+        self.claims = Claims(self._looks, self.upkeep, settings)
         most, limit = settings.max_queued, settings.call_timeout
         self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
-        self.samples = Samples(self._reaps, call_timeout=limit, max_queued=most, now=now)
+        self.samples = Samples(self.upkeep, call_timeout=limit, max_queued=most, now=now)
         self._one_bulk = asyncio.Lock()
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
@@ -158,7 +160,7 @@ class PostgresJobs:
         return {token: Status(status) for token, status in rows}
 
     async def reap(self) -> list[Reaped]:
-        [pulse] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
+        [pulse] = await self.reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
         params = {
             "now": self.now,
             "asked_at": self.now or pulse["now"],
@@ -167,27 +169,27 @@ class PostgresJobs:
             "backoff_base": self._settings.backoff.base,
             "backoff_max": self._settings.backoff.cap,
         }
-        rows = await self._run(self._reaps, "reap", params)
+        rows = await self._run(self.reaps, "reap", params)
         return [msgspec.convert(row, Reaped) for row in rows]
 
     async def pause(self, pause: Pause) -> None:
         params = {"kind": pause.kind, "name": pause.name, "reason": pause.reason}
-        await self._run(self._reaps, "pause", params | {"expires_at": pause.expires_at})
+        await self._run(self.reaps, "pause", params | {"expires_at": pause.expires_at})
 
     async def resume(self, kind: PauseKind, name: str) -> bool:
-        [row] = await self._run(self._reaps, "resume", {"kind": kind, "name": name})
+        [row] = await self._run(self.reaps, "resume", {"kind": kind, "name": name})
         return bool(row["resumed"])
 
     async def ring(self) -> None:
-        await self._run(self._reaps, "ring", {})
+        await self._run(self.reaps, "ring", {})
 
     async def pulse(self) -> bool:
-        [row] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
+        [row] = await self.reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
         return bool(row["writable"])
 
     def close(self) -> None:
-        links = (self._looks, self._renewals, self._settles, self._reaps, self._enqueues, self._bulks)
-        for link in (*links, self._aside):
+        own = (self._looks, self._renewals, self._settles, self._enqueues, self._bulks)
+        for link in (*own, self.reaps, self.upkeep):
             link.drop()
 
     async def _run(self, link: Link, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from bpc_worker.handler_api import Row
-from bpc_worker.jobs.errors import Code, JobError, LeaseLost, RunAgain, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import Code, JobError, LeaseLost, Retryable, RunAgain, SchemaMismatch, Unavailable
 from bpc_worker.jobs.model import Claim, NewJob, Status
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
@@ -19,6 +19,11 @@ from bpc_worker.postgres.sql_files import prepared, query
 from bpc_worker.waiting.retries import Retries
 
 _READING, _WRITING = "REPEATABLE READ READ ONLY", "READ COMMITTED"
+
+
+def _is_out_of_room(error: Retryable) -> bool:
+    """The server has no disk, memory or locks left, whatever it was asked."""
+    return (error.sqlstate or "").startswith("53")
 
 
 class LinkPool:
@@ -79,8 +84,8 @@ class Transactions:
     ) -> tuple[Status, tuple[NewJob, ...]]:
         """The status written and the follow-up jobs; LeaseLost when nothing was kept.
 
-        A transaction that met another one, or whose connection broke before COMMIT, is run again as long as
-        the lease is proven.
+        A transaction that met another one, whose connection broke before COMMIT, or whose end the server
+        refuses for a while, is run again as long as the lease is proven.
         """
 
         def worth_another_run(error: BaseException) -> bool:
@@ -93,7 +98,13 @@ class Transactions:
         except JobError as error:
             if not worth_another_run(error):
                 raise
-        retries = Retries(when=worth_another_run, first_pause=0.02, longest_pause=1.0, tries=20)
+        retries = Retries(
+            when=worth_another_run,
+            uncounted=lambda error: isinstance(error, Unavailable),  # as long as the lease is proven
+            first_pause=0.02,
+            longest_pause=1.0,
+            tries=20,
+        )
         return await retries.run(self._run_once, holding, settlement, write)
 
     async def _run_once(
@@ -119,6 +130,11 @@ class Transactions:
             if not decided or isinstance(error, SchemaMismatch):
                 raise
             return await self._resolve(holding), follow_ups
+        except Retryable as error:
+            if isinstance(error, RunAgain) or not (decided or _is_out_of_room(error)):
+                raise
+            # Nothing was kept, and it is no fault of the handler's: the same may be taken in a moment.
+            raise Unavailable(error.code, error.message, detail=error.detail) from error
         finally:
             holding.end_settle()
 

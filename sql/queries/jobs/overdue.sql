@@ -8,14 +8,14 @@ late AS MATERIALIZED (
          extract(epoch FROM (SELECT now FROM clock) - started_at)::double precision AS running_seconds
   FROM jobs
   LEFT JOIN unnest(%(types)s::text[], %(factors)s::double precision[]) AS own (own_type, factor) ON own_type = type
-  WHERE lease_expires_at IS NOT NULL AND expected_duration_ms IS NOT NULL
+  WHERE lease_expires_at IS NOT NULL AND expected_duration_ms IS NOT NULL AND isfinite(started_at)
     AND started_at < (SELECT now FROM clock)
       - make_interval(secs => expected_duration_ms / 1000.0 * coalesce(factor, %(factor_of_others)s))
 ),
 noted AS (
   INSERT INTO job_events (job_id, at, type, data)
   SELECT job_id, clock.now, 'job:overdue', jsonb_build_object(
-    'claim', lease_token, 'locked_by', lease_owner, 'attempt', attempts, 'stage', stage,
+    'claim', coalesce(lease_token::text, ''), 'locked_by', lease_owner, 'attempt', attempts, 'stage', stage,
     'expected_ms', expected_duration_ms, 'running_ms', round(running_seconds * 1000))
   FROM late, clock
   ON CONFLICT DO NOTHING

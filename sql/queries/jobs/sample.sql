@@ -68,7 +68,8 @@ total AS (
   WHERE EXISTS (SELECT FROM turn)
 )
 SELECT queue, type, sum(queued)::bigint AS queued,
-       coalesce(extract(epoch FROM (SELECT now FROM clock) - min(oldest_at)), 0)::double precision AS oldest_seconds,
+       coalesce(extract(epoch FROM (SELECT now FROM clock) - min(oldest_at) FILTER (WHERE isfinite(oldest_at))), 0)
+         ::double precision AS oldest_seconds,
        EXISTS (SELECT FROM workers
                WHERE expires_at > (SELECT now FROM clock)
                  AND known.type = ANY (workers.types) AND known.queue = ANY (workers.queues)) AS handled

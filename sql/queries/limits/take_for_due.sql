@@ -1,6 +1,6 @@
 -- Of every limited type as many tokens as jobs of it are due here, up to `wanted` and what its bucket holds. Nothing
--- due takes nothing and writes nothing. Says how many were taken, and for how long there is not one more. The
--- buckets are those of take.sql, locked in the order of their names.
+-- due takes nothing and writes nothing. Says how many were taken, and for how long there is not one more. Who takes
+-- from a bucket waits for nobody (sql/functions/rate_limits.sql).
 WITH asked AS MATERIALIZED (
   SELECT type, per_second, burst, wanted
   FROM unnest(%(types)s::text[], %(per_second)s::double precision[], %(burst)s::double precision[], %(wanted)s::integer[])
@@ -32,28 +32,13 @@ due AS MATERIALIZED (
     ) AS few
   )::integer AS waiting
   FROM asked
-),
-taken AS (
-  INSERT INTO rate_limits AS bucket (key, per_second, burst, tokens, taken, updated_at)
-  SELECT due.type, due.per_second, due.burst, due.burst - got.tokens, got.tokens,
-         coalesce(%(now)s::timestamptz, clock_timestamp())
-  FROM due, LATERAL (SELECT least(due.waiting, floor(due.burst))::integer AS tokens) AS got
-  WHERE due.waiting > 0
-  ORDER BY due.type
-  ON CONFLICT (key) DO UPDATE
-  SET (per_second, burst, tokens, taken, updated_at) = (
-    SELECT excluded.per_second, excluded.burst, held.tokens - got.tokens, got.tokens, clock.at
-    FROM (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS at) AS clock,
-         LATERAL (
-           SELECT least(excluded.burst,
-                        bucket.tokens + excluded.per_second
-                          * greatest(0, extract(epoch FROM clock.at - bucket.updated_at)::double precision)) AS tokens
-         ) AS held,
-         LATERAL (
-           SELECT least((SELECT waiting FROM due WHERE due.type = bucket.key), floor(held.tokens))::integer AS tokens
-         ) AS got
-  )
-  RETURNING key, bucket.taken, greatest(0, (1 - tokens) / per_second) AS wait_seconds
 )
-SELECT key AS type, taken.taken, due.waiting, wait_seconds
-FROM taken JOIN due ON due.type = taken.key
+SELECT got.key AS type, got.taken, due.waiting, got.wait_seconds
+FROM (
+  SELECT array_agg(type) AS types, array_agg(per_second) AS per_second, array_agg(burst) AS burst,
+         array_agg(waiting) AS waiting
+  FROM due
+  WHERE waiting > 0
+) AS asked
+CROSS JOIN LATERAL bpc_take_tokens(types, per_second, burst, asked.waiting, %(now)s::timestamptz) AS got
+JOIN due ON due.type = got.key

@@ -105,6 +105,9 @@ class Counts:
     def passed_over(self, count: int) -> None:
         self.told.append(f"passed over {count}")
 
+    def claim_failed(self, code: str) -> None:
+        self.told.append(f"claim failed {code}")
+
     def woken(self, source: str) -> None:
         self.told.append(f"woken {source}")
 
@@ -136,11 +139,11 @@ class Room:
         self.health = Health(clock=self.now)
         self.handlers = OneLoop(self.now)
         self.settlements = Settlements(Backoff(), lambda: 0.0)
-        self.settler = Settler(self.store, self.settlements, on_database=self.health.note_database)
+        self.settler = Settler(self.store, self.settlements, on_database=self.health.note_holder)
         timing = LeaseTiming(lease_seconds=LEASE, renew_seconds=LEASE / 2)
         self.keeper = LeaseKeeper(
             self.store, timing, dice=lambda: 0.5, on_renewed=lambda _: None,
-            on_database=self.health.note_database, clock=self.now,
+            on_database=self.health.note_holder, clock=self.now,
         )  # fmt: skip
         self.slots = Slots(
             slots, in_children=["TEST_CHILD"], max_useful_jobs=lambda: useful, io_bound=["TEST_OUTSIDE"]

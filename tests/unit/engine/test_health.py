@@ -3,7 +3,7 @@
 import pytest
 
 from bpc_worker.engine.health import Health
-from bpc_worker.jobs.errors import Code, Permanent, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, RunAgain, SchemaMismatch, Unavailable
 
 AWAY = Unavailable(Code.DB_UNAVAILABLE, "no database")
 MISFIT = SchemaMismatch("42703", "no such column")
@@ -35,6 +35,7 @@ def test_a_new_worker_is_live_and_not_ready(health: Health, clock: Clock) -> Non
     assert health.ready() == {
         "database": "not asked yet",
         "schema": "unknown",
+        "claims": "ok",
         "draining": "ok",
         "broker": "ok (not required, disconnected)",
         "jobs": "ok",
@@ -132,3 +133,78 @@ def test_nothing_is_claimed_soon_after_a_statement_did_not_fit(health: Health, c
     assert health.may_claim
     health.note_claim()
     assert health.ready()["schema"] == "ok"
+
+
+def test_a_claim_that_is_not_answered_for_half_a_minute_makes_it_unready(
+    health: Health, clock: Clock
+) -> None:
+    health.note_claim()
+    for _ in range(3):  # the first look that was wanted counts
+        health.want_claim(room=True)
+        clock.advance(9.9)
+    assert health.ready()["claims"] == "ok"
+    clock.advance(0.4)
+    assert health.ready()["claims"] == "no claim was answered for 30 s"
+
+    health.note_claim()
+    assert health.ready()["claims"] == "ok"
+
+
+def test_who_has_no_room_or_drains_needs_no_claim(health: Health, clock: Clock) -> None:
+    health.want_claim(room=True)
+    health.want_claim(room=False)
+    clock.advance(100)
+    assert health.ready()["claims"] == "ok"
+
+    health.want_claim(room=True)
+    clock.advance(100)
+    assert health.ready()["claims"] != "ok"
+    health.draining = True
+    assert health.ready()["claims"] == "ok"
+
+
+def test_a_sign_of_life_that_is_not_written_stays_red_although_others_are_answered(
+    health: Health,
+) -> None:
+    health.note_claim()
+    health.note_pulse(AWAY)
+    health.note_database(None)  # of an empty claim
+    assert health.ready()["database"] == "not written: no database"
+    assert health.database_trouble == "no database"
+    assert not health.reaping_is_fair
+
+    health.note_pulse(None)
+    assert health.ready()["database"] == "ok"
+    assert health.database_trouble is None
+
+
+@pytest.mark.parametrize("error", [RunAgain("55P03", "locked"), MISFIT])
+def test_a_row_of_its_own_that_is_locked_or_closed_to_it_is_no_sign_of_death(
+    health: Health, error: JobError
+) -> None:
+    health.note_claim()
+    health.note_pulse(error)
+
+    assert health.ready()["database"] == health.ready()["schema"] == "ok"
+    assert health.may_claim
+
+
+@pytest.mark.parametrize(
+    ("error", "fair"),
+    [
+        (Retryable(Code.DB_UNAVAILABLE, "no space left (SQLSTATE 53100)"), False),
+        (AWAY, False),
+        (MISFIT, False),
+        (RunAgain("55P03", "locked"), True),
+        (Permanent(Code.VALIDATION_ERROR, "22P05"), True),
+    ],
+)
+def test_a_holder_that_is_refused_is_not_reaped(
+    health: Health, clock: Clock, error: JobError, *, fair: bool
+) -> None:
+    health.note_holder(error)
+    assert health.reaping_is_fair is fair
+
+    health.note_holder(None)
+    clock.advance(60)
+    assert health.reaping_is_fair

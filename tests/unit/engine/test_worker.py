@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from bpc_worker.engine import worker
+from bpc_worker.engine import outage_log, worker
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.wake import Wake
 from bpc_worker.engine.worker import Engine, SchemaRefusedError, Work
@@ -151,6 +151,7 @@ async def bench() -> Bench:
 @pytest.fixture
 def words(monkeypatch: pytest.MonkeyPatch) -> LogWords:
     words = LogWords()
+    monkeypatch.setattr(outage_log, "_log", words)
     monkeypatch.setattr(worker, "_log", words)
     return words
 
@@ -304,10 +305,11 @@ async def test_a_database_that_is_away_at_the_start_is_waited_for(bench: Bench, 
     assert bench.health.ready()["database"] == "DB_UNAVAILABLE"
     assert bench.did == ["start handlers"]
     await until(lambda: "claim" in bench.did)
+    await asyncio.sleep(2)
     signal.raise_signal(signal.SIGTERM)
 
     assert await running == 0
-    assert words.said == ["warning database_unreachable"] * 3 + ["info signal"]
+    assert words.said == ["warning database_unreachable", "warning database_back", "info signal"]
 
 
 async def test_a_signal_ends_the_wait_for_the_database(bench: Bench) -> None:

@@ -7,11 +7,14 @@ from datetime import timedelta
 
 import pytest
 
+from bpc_worker.engine.maintenance.care import Care
 from bpc_worker.engine.maintenance.schedules import Planned, Scheduler
+from bpc_worker.ids import spread
 from bpc_worker.jobs.cron import Cron
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.store import Enqueued
+from bpc_worker.observability.metrics import Metrics
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.schedules import ScheduleBook
@@ -34,7 +37,7 @@ class Clerk:
         self.scheduler = Scheduler(
             self.book, self.store, {"hourly": planned},
             on_queued=lambda _queue, job_type: self.queued.append(job_type),
-            on_database=lambda _: None, spread=lambda seconds, _: seconds,
+            care=Care(Metrics(), spread=spread), spread=spread,
         )  # fmt: skip
 
     async def look(self, **later: float) -> None:

@@ -9,7 +9,7 @@ import pytest
 from bpc_worker.engine.lease import Lease, StopReason
 from bpc_worker.handler_api import Permanent
 from bpc_worker.jobs.backoff import Backoff
-from bpc_worker.jobs.errors import LeaseLost, RunAgain
+from bpc_worker.jobs.errors import LeaseLost, Retryable, RunAgain
 from bpc_worker.jobs.model import Done, NewJob, Status
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement, settlement
@@ -161,3 +161,45 @@ async def test_a_transaction_that_met_another_one_is_run_again(work: Work) -> No
 
     assert await work.transactions.complete(work.holding, work.settlement, write) == (Status.SUCCEEDED, ())
     assert (len(runs), work.found) == (2, ("SUCCEEDED", 1))
+
+
+def refuse_thrice(db: Database, code: str, trigger: str) -> None:
+    db.run(
+        "CREATE SEQUENCE refusals; CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF nextval('refusals') <= 3 THEN RAISE EXCEPTION 'not now' USING ERRCODE = '{code}'; END IF;"
+        f" RETURN NEW; END $$; CREATE TRIGGER refuse {trigger} EXECUTE FUNCTION refuse()"
+    )
+
+
+THE_END = "BEFORE UPDATE ON jobs FOR EACH ROW"
+AN_EFFECT = "BEFORE INSERT ON test_effects FOR EACH ROW"
+
+
+@pytest.mark.parametrize(
+    ("code", "trigger"),
+    [("53100", THE_END), ("57014", THE_END), ("XX000", THE_END), ("53100", AN_EFFECT), ("53200", AN_EFFECT)],
+)
+async def test_an_end_that_is_refused_for_a_while_is_written_when_it_can_be(
+    work: Work, code: str, trigger: str
+) -> None:
+    refuse_thrice(work.db, code, trigger)
+
+    assert await work.complete() == (Status.SUCCEEDED, ())
+    assert work.found == ("SUCCEEDED", 1)
+
+
+async def test_whose_lease_cannot_be_proven_waits_for_no_room_on_the_disk(work: Work) -> None:
+    refuse_thrice(work.db, "53100", THE_END)
+    work.holding.proven_until = -inf
+    with pytest.raises(Retryable):
+        await work.complete()
+
+    assert work.found == ("RUNNING", 0)
+
+
+async def test_a_statement_of_a_handler_that_was_cancelled_is_its_own_affair(work: Work) -> None:
+    refuse_thrice(work.db, "57014", AN_EFFECT)
+    with pytest.raises(Retryable, match="57014"):
+        await work.complete()
+
+    assert work.found == ("RUNNING", 0)

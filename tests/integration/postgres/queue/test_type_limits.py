@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from bpc_worker.engine.claiming.rate_limits import RateLimits
@@ -192,3 +193,57 @@ async def test_a_suspect_is_due_too(db: Database) -> None:
 
     assert await looker.look() == ["TEST_PLAIN"]
     looker.close()
+
+
+async def test_a_bucket_that_somebody_holds_is_passed_over(db: Database) -> None:
+    looker = Looker(db)
+    await looker.add(db, "TEST_SLOW", 4)
+    assert await looker.look(1) == ["TEST_SLOW"]
+    await looker.add(db, "TEST_PLAIN", 2)
+    with db.connect() as holder, holder.transaction():
+        holder.execute("UPDATE rate_limits SET tokens = tokens")
+        assert await looker.look() == ["TEST_PLAIN"] * 2
+        assert looker.throttle.wait_seconds is not None
+        assert looker.throttle.wait_seconds < 1, "it is asked again soon"
+        await looker.limits.give_back({"TEST_SLOW": 1})  # waits for nobody
+    assert await looker.look() == ["TEST_SLOW"] * 2
+    looker.close()
+
+
+async def test_a_bucket_that_somebody_is_making_is_passed_over(db: Database) -> None:
+    looker = Looker(db)
+    await looker.add(db, "TEST_SLOW", 4)
+    await looker.add(db, "TEST_PLAIN", 2)
+    other = Looker(db)
+    async with other.limits._link.transaction(timeout=5):
+        await other.limits.take({"TEST_SLOW": 1})
+        assert await looker.look() == ["TEST_PLAIN"] * 2
+    assert await looker.look() == ["TEST_SLOW"] * 2
+    looker.close()
+    other.close()
+
+
+async def test_limits_that_cannot_be_asked_stop_no_other_type(db: Database) -> None:
+    looker = Looker(db)
+    await looker.add(db, "TEST_SLOW", 4)
+    await looker.add(db, "TEST_PLAIN", 2)
+    db.run("ALTER TABLE rate_limits RENAME TO elsewhere")
+
+    assert await looker.look() == ["TEST_PLAIN"] * 2
+    assert looker.throttle.wait_seconds == 1.0
+    looker.close()
+
+
+@pytest.mark.parametrize("role", ["bpc_producer", "bpc_app"])
+def test_who_only_queues_jobs_takes_no_tokens_of_their_types(db: Database, role: str) -> None:
+    with db.connect(role) as connection:
+        for statement in (
+            "UPDATE rate_limits SET tokens = 0",
+            "INSERT INTO rate_limits VALUES ('TEST_SLOW', 1, 1, 0, now())",
+            "SELECT * FROM bpc_take_tokens('{TEST_SLOW}', '{1}', '{1}', '{1}')",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement.encode())
+        own = b"SELECT taken FROM bpc_take_tokens('{producer}', '{1}', '{1}', '{1}')"
+        taken = connection.execute(own).fetchall()
+    assert taken == [{"taken": 1}]

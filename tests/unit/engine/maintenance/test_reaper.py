@@ -1,4 +1,4 @@
-"""The reaper in virtual time, on the store in memory: passes, pages, outages, and its chores."""
+"""The reaper in virtual time, on the store in memory: passes, pages, outages, and what is done beside it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from bpc_worker.engine.health import Health
 from bpc_worker.engine.maintenance import reaper as reaper_module
 from bpc_worker.engine.maintenance.lease_tables import TableReaper
 from bpc_worker.engine.maintenance.pruning import Pruner
-from bpc_worker.engine.maintenance.reaper import Chore, Reaper
+from bpc_worker.engine.maintenance.reaper import Reaper
 from bpc_worker.jobs.errors import Code, JobError, Permanent, RunAgain, Unavailable
 from bpc_worker.jobs.model import Status
 from bpc_worker.jobs.queue_settings import QueueSettings
@@ -40,14 +40,14 @@ class Store(MemoryJobStore):
 
 
 class Bench:
-    def __init__(self, *chores: Chore) -> None:
+    def __init__(self) -> None:
         self.clock = VirtualClock()
         self.store = Store(self.clock)
         self.health = Health(clock=self.clock, lease_seconds=LEASE)
         self.metrics = Metrics()
         self.reaper = Reaper(
             self.store, self.health, self.metrics,
-            interval_seconds=INTERVAL, spread=lambda seconds, _: seconds, chores=chores,
+            interval_seconds=INTERVAL, spread=lambda seconds, _: seconds,
             clock=self.clock,
         )  # fmt: skip
 
@@ -126,7 +126,7 @@ async def test_a_conflict_is_tried_again_at_once_and_three_are_told(words: LogWo
 
 
 def left(status: str) -> Left:
-    return Left(status, "w", 1)
+    return Left(status)
 
 
 class Table:
@@ -145,15 +145,29 @@ async def test_a_table_that_cannot_be_reaped_keeps_no_other_from_it() -> None:
     metrics = Metrics()
     good = Table("good", [left("QUEUED"), left("DEAD_LETTER")], [left("PARKED")])
     bad = Table("bad", Permanent(Code.VALIDATION_ERROR, "no"))
-    await TableReaper([bad, good], metrics, clock=VirtualClock()).sweep()
+    await TableReaper([bad, good], metrics, Health(), clock=VirtualClock()).sweep()
 
     text = metrics.text(dropped_log_keys=0).decode()
     for action in ("requeued", "dead_lettered", "other"):
         assert f'action="{action}",table="good"}} 1.0' in text
 
 
+async def test_after_an_outage_the_holders_of_further_tables_come_first_too() -> None:
+    clock = VirtualClock()
+    health, metrics = Health(clock=clock, lease_seconds=LEASE), Metrics()
+    tables = TableReaper([Table("good", [left("QUEUED")])], metrics, health, clock=clock)
+    health.note_database(AWAY)
+    health.note_database(None)
+    await tables.sweep()
+    assert 'table="good"' not in metrics.text(dropped_log_keys=0).decode()
+
+    clock.suspend(LEASE)
+    await tables.sweep()
+    assert 'action="requeued",table="good"} 1.0' in metrics.text(dropped_log_keys=0).decode()
+
+
 @pytest.mark.parametrize("pruned", [None, Pruned(500, 0, 0, False), Pruned(9, 3, 5, True)])
-async def test_a_page_of_old_jobs_goes_after_each_pass(pruned: Pruned | None) -> None:
+async def test_a_page_of_old_jobs_goes_at_a_time(pruned: Pruned | None) -> None:
     sizes: list[int] = []
 
     class Pages:
@@ -161,7 +175,6 @@ async def test_a_page_of_old_jobs_goes_after_each_pass(pruned: Pruned | None) ->
             sizes.append(page)
             return pruned
 
-    bench = Bench(Pruner(Pages()).one_page)
-    await bench.reaper._try_pass()
+    await Pruner(Pages()).one_page()
 
     assert sizes == [500]
