@@ -112,6 +112,47 @@ async def test_during_an_outage_and_one_lease_after_it_nobody_reaps() -> None:
     running.cancel()
 
 
+@pytest.mark.xfail(strict=True, reason="after an outage nothing is reaped at all, whenever it expired")
+async def test_what_expired_before_an_outage_is_reaped_whatever_happened_since() -> None:
+    bench = Bench()
+    await bench.die_with_jobs(1)
+    bench.health.note_database(None)
+    bench.clock.suspend(1)
+    bench.health.note_database(AWAY)
+    running = asyncio.create_task(bench.reaper.run())
+    await asyncio.sleep(0.1)
+    running.cancel()
+
+    assert bench.statuses == {Status.QUEUED}
+
+
+@pytest.mark.xfail(strict=True, reason="every new outage puts off all reaping for a lease")
+async def test_a_line_that_breaks_again_and_again_does_not_stop_the_reaper() -> None:
+    bench = Bench()
+    bench.health.note_database(None)
+    await bench.die_with_jobs(1)
+    running = asyncio.create_task(bench.reaper.run())
+    for _ in range(10):
+        bench.health.note_database(AWAY)
+        await asyncio.sleep(1)
+        bench.health.note_database(None)
+        await asyncio.sleep(LEASE / 4)
+    running.cancel()
+
+    assert bench.statuses == {Status.QUEUED}
+
+
+@pytest.mark.xfail(strict=True, reason="400 jobs every 15 seconds: a rack of dead workers takes minutes")
+async def test_a_pass_that_its_clock_has_ended_goes_on_after_a_second() -> None:
+    bench = Bench()
+    await bench.die_with_jobs(2000)
+    running = asyncio.create_task(bench.reaper.run())
+    await asyncio.sleep(INTERVAL / 2)
+    running.cancel()
+
+    assert bench.statuses == {Status.QUEUED}
+
+
 async def test_a_conflict_is_tried_again_at_once_and_three_are_told(words: LogWords) -> None:
     bench = Bench()
     await bench.die_with_jobs(1)
