@@ -62,7 +62,7 @@ def job_work(
     )  # fmt: skip
     runner = Runner(intake, jobs, settler, base.wake, base.metrics, poll_seconds=poll_seconds, dice=ids.dice)
     close = (lambda: None) if limits is None else limits.close
-    return JobWork(runner, jobs, (keeper.keep, keeper.fence, jobs.watch), close)
+    return JobWork(runner, jobs, (keeper.keep, keeper.fence, keeper.watch_cancels, jobs.watch), close)
 
 
 def _keeper(base: Base) -> LeaseKeeper:

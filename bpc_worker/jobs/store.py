@@ -224,6 +224,9 @@ class JobStore(Protocol):
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal: ...
 
+    async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        """Which of them somebody wants cancelled; those that are no longer held are not named."""
+
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         """Write how the claim ended; None when the lease is lost. Safe to repeat."""
 

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from bpc_worker.ids import dice, nonce
-from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
+from bpc_worker.jobs.model import Claim, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
-from bpc_worker.memory import edges, json_values
+from bpc_worker.memory import edges, holding
 from bpc_worker.memory.heaps import rank
 from bpc_worker.memory.rows import Failure, JobEvent, Row
 from bpc_worker.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
@@ -142,23 +142,10 @@ class MemoryJobStore:
         )
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
-        now = self._clock.now
-        told = [(beat, _progress(beat)) for beat in beats]  # one that cannot be stored costs the whole call
-        renewed, cancelled, missing = set(), set(), {}
-        for beat, progress in told:
-            row = self.table.rows.get(beat.job_id)
-            fate = _fate(row, beat.lease_token, now)
-            if row is None or row.lease_expires_at is None or fate is not None:
-                missing[beat.lease_token] = fate or Fate.LOST
-                continue
-            row.lease_expires_at = max(row.lease_expires_at, now + self._lease)
-            row.last_heartbeat_at = now
-            row.stage = row.stage if beat.stage is None else beat.stage
-            row.progress = row.progress if beat.progress is None else progress
-            renewed.add(beat.lease_token)
-            if row.cancel_requested_at is not None:
-                cancelled.add(beat.lease_token)
-        return Renewal(frozenset(renewed), frozenset(cancelled), missing)
+        return holding.renew(self.table, beats, self._clock.now, self._lease)
+
+    async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        return holding.cancel_requested(self.table, claims)
 
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         row = self.table.rows.get(claim.job_id)
@@ -175,9 +162,8 @@ class MemoryJobStore:
             edges.check(settlement)  # before anything is written: all of it can be stored, or nothing is
         settled = {}
         for claim, settlement in ends:
-            row = self.table.rows.get(claim.job_id)
-            if row is not None and row.lease_token == claim.lease_token and row.lease_owner is not None:
-                settled[claim.lease_token] = edges.settle(self.table, row, settlement, self._clock.now)
+            for token, row in holding.held(self.table, [claim]).items():
+                settled[token] = edges.settle(self.table, row, settlement, self._clock.now)
         await self._ring()
         return settled
 
@@ -273,16 +259,3 @@ class MemoryJobStore:
     async def _ring(self) -> None:
         async with self.table.changed:
             self.table.changed.notify_all()
-
-
-def _fate(row: Row | None, token: LeaseToken, now: datetime) -> Fate | None:
-    """What became of a claim; None when it is still held. Nobody ever locks a row here."""
-    if row is None or row.lease_token != token:
-        return Fate.LOST
-    if row.lease_expires_at is None:
-        return Fate.SETTLED
-    return Fate.LOST if row.lease_expires_at <= now else None
-
-
-def _progress(beat: Heartbeat) -> object:
-    return None if beat.progress is None else json_values.stored(beat.progress, what="the progress")

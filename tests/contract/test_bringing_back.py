@@ -66,6 +66,18 @@ async def test_a_reap_of_a_cancelled_job_is_cancelled(bench: Bench) -> None:
     assert await reap_all(bench) == [Status.CANCELLED]
 
 
+async def test_a_holder_that_asks_is_told_who_is_to_be_cancelled(bench: Bench) -> None:
+    wanted, unwanted = await bench.add(), await bench.add()
+    claims = await bench.claim()
+    await bench.side.cancel(unwanted)
+    [asked] = [claim for claim in claims if claim.job_id == unwanted]
+
+    assert wanted != unwanted
+    assert await bench.store.cancel_requested(claims) == {asked.lease_token}
+    await bench.settle(asked, Done())
+    assert await bench.store.cancel_requested(claims) == frozenset(), "what has ended is nobody's"
+
+
 @pytest.mark.parametrize("status", ["DEAD_LETTER", "FAILED"])
 async def test_a_job_that_failed_can_be_queued_again_by_hand(bench: Bench, status: str) -> None:
     job_id = await bench.add(max_attempts=1)

@@ -39,6 +39,13 @@ _REPEATABLE = Retries(
 )
 
 
+def _held(claims: Sequence[Claim]) -> dict[str, object]:
+    return {
+        "job_ids": [claim.job_id for claim in claims],
+        "lease_tokens": [claim.lease_token for claim in claims],
+    }
+
+
 class PostgresJobs:
     """JobStore over a connection for each duty, made when first needed, so that none waits behind another."""
 
@@ -131,6 +138,10 @@ class PostgresJobs:
         params = {"now": self.now, "job_ids": [beat.job_id for beat in beats]}
         rows = {row["job_id"]: row for row in await self._run(self._renewals, "inspect", params)}
         return {beat.lease_token: fate(rows.get(beat.job_id), beat.lease_token) for beat in beats}
+
+    async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        rows = await self._run(self._renewals, "cancel_requested", _held(claims))
+        return frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
 
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         params = settle_params([(claim, settlement)], now=self.now)
