@@ -219,6 +219,9 @@ class JobStore(Protocol):
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal: ...
 
+    async def begin(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        """Write that they begin; of those that are not named the row is locked or the lease lost."""
+
     async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
         """Which of them somebody wants cancelled; those that are no longer held are not named."""
 
@@ -232,7 +235,10 @@ class JobStore(Protocol):
         """
 
     async def reap(self) -> list[Reaped]:
-        """Bring back one page of jobs whose lease has ended."""
+        """Bring back one page of jobs whose lease has ended.
+
+        The attempt counts, unless it had to be begun (`Claim.begins_in_store`) and never was.
+        """
 
     async def pause(self, pause: Pause) -> None:
         """Pausing what is paused changes reason and end."""

@@ -1,4 +1,4 @@
-"""What holders do with the rows that they hold, in memory: renew them, and ask whether they are to stop."""
+"""What holders do with the rows that they hold, in memory: begin and renew them, ask whether to stop."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -18,6 +18,13 @@ def held(table: Table, claims: Iterable[Claim]) -> dict[LeaseToken, Row]:
         for token, row in rows
         if row is not None and row.lease_token == token and row.lease_owner is not None
     }
+
+
+def begin(table: Table, claims: Iterable[Claim]) -> frozenset[LeaseToken]:
+    rows = held(table, claims)
+    for token, row in rows.items():
+        row.begun_token = token
+    return frozenset(rows)
 
 
 def cancel_requested(table: Table, claims: Iterable[Claim]) -> frozenset[LeaseToken]:

@@ -125,6 +125,9 @@ class MemoryJobStore:
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         return holding.renew(self.table, beats, self._clock.now, self._lease)
 
+    async def begin(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        return holding.begin(self.table, claims)
+
     async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
         return holding.cancel_requested(self.table, claims)
 
@@ -162,7 +165,8 @@ class MemoryJobStore:
 
     def _reap(self, row: Row, now: datetime) -> Reaped:
         owner, attempt = row.lease_owner or "", row.attempts
-        delay = timedelta(seconds=self._settings.backoff.after(attempt, dice=self._dice()))
+        tries = row.snoozes + 1 if row.never_begun else attempt
+        delay = timedelta(seconds=self._settings.backoff.after(tries, dice=self._dice()))
         status = edges.reap(self.table, row, now, delay)
         return Reaped(row.job_id, row.type, row.queue, status, owner, attempt)
 

@@ -1,15 +1,8 @@
 """Attempts that count only once they have begun, in every JobStore: the last one, and any after a death."""
 
-import pytest
-
 from bpc_worker.jobs.model import MAX_SNOOZES, Claim, Done, Released, Status
 from tests.contract.conftest import LEASE_SECONDS
 from tests.support.stores import Bench
-
-never_begun = pytest.mark.xfail(
-    strict=True,
-    reason="an attempt is taken when a row crosses the wire, whether or not it begins",
-)
 
 
 async def die(bench: Bench) -> list[Status]:
@@ -25,7 +18,6 @@ async def claim_one(bench: Bench) -> Claim:
     return claim
 
 
-@never_begun
 async def test_a_last_attempt_that_never_began_is_given_back(bench: Bench) -> None:
     job_id = await bench.add(max_attempts=1)
     await claim_one(bench)
@@ -39,7 +31,6 @@ async def test_a_last_attempt_that_never_began_is_given_back(bench: Bench) -> No
     assert (await claim_one(bench)).attempts == 1
 
 
-@never_begun
 async def test_a_last_attempt_that_began_is_the_last(bench: Bench) -> None:
     job_id = await bench.add(max_attempts=1)
     claim = await claim_one(bench)
@@ -50,7 +41,6 @@ async def test_a_last_attempt_that_began_is_the_last(bench: Bench) -> None:
     assert (row["attempts"], row["snoozes"], row["fail_code"]) == (1, 0, "LEASE_EXPIRED")
 
 
-@never_begun
 async def test_an_attempt_that_is_not_the_last_counts_without_a_word(bench: Bench) -> None:
     job_id = await bench.add(max_attempts=3)
     claim = await claim_one(bench)
@@ -61,7 +51,6 @@ async def test_an_attempt_that_is_not_the_last_counts_without_a_word(bench: Benc
     assert (row["attempts"], row["snoozes"], row["fail_code"]) == (1, 0, "LEASE_EXPIRED")
 
 
-@never_begun
 async def test_after_a_death_an_attempt_counts_only_if_it_began(bench: Bench) -> None:
     """Whoever died beside a guilty job must not pay for it twice."""
     job_id = await bench.add(max_attempts=5)
@@ -81,7 +70,6 @@ async def test_after_a_death_an_attempt_counts_only_if_it_began(bench: Bench) ->
     assert (row["attempts"], row["snoozes"]) == (2, 0)
 
 
-@never_begun
 async def test_the_pauses_of_what_never_begins_grow_and_it_dies_in_the_end(bench: Bench) -> None:
     """It may be what kills its workers before they can say that it began."""
     job_id = await bench.add(max_attempts=1)
@@ -109,7 +97,6 @@ async def test_a_cancelled_job_that_never_began_is_cancelled(bench: Bench) -> No
     assert await die(bench) == [Status.CANCELLED]
 
 
-@never_begun
 async def test_only_the_holder_begins(bench: Bench) -> None:
     job_id = await bench.add(max_attempts=1)
     lost = await claim_one(bench)
@@ -120,7 +107,6 @@ async def test_only_the_holder_begins(bench: Bench) -> None:
     assert bench.side.row(job_id)["begun_token"] == held.lease_token
 
 
-@never_begun
 async def test_what_has_ended_does_not_begin(bench: Bench) -> None:
     await bench.add(max_attempts=1)
     claim = await claim_one(bench)
@@ -129,7 +115,6 @@ async def test_what_has_ended_does_not_begin(bench: Bench) -> None:
     assert await bench.store.begin([claim]) == frozenset()
 
 
-@never_begun
 async def test_a_beginning_counts_for_its_own_claim_alone(bench: Bench) -> None:
     await bench.add(max_attempts=1)
     first = await claim_one(bench)
@@ -140,7 +125,6 @@ async def test_a_beginning_counts_for_its_own_claim_alone(bench: Bench) -> None:
     assert await die(bench) == [Status.QUEUED], "the second claim never began"
 
 
-@never_begun
 async def test_fewer_attempts_than_were_made_do_not_stop_the_reaper(bench: Bench) -> None:
     """Somebody lowers them by hand: to give one back is not enough, and what waits must have one left."""
     job_id = await bench.add(max_attempts=5)

@@ -9,7 +9,7 @@ import msgspec
 
 from bpc_worker.ids import uuid7
 from bpc_worker.jobs.errors import Retryable
-from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
+from bpc_worker.jobs.model import MAX_SNOOZES, Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
@@ -127,6 +127,10 @@ class PostgresJobs:
         rows = {row["job_id"]: row for row in await self._run(self._renewals, "inspect", params)}
         return {beat.lease_token: fate(rows.get(beat.job_id), beat.lease_token) for beat in beats}
 
+    async def begin(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        rows = await self._run(self._renewals, "begin", _held(claims))
+        return frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
+
     async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
         rows = await self._run(self._renewals, "cancel_requested", _held(claims))
         return frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
@@ -155,6 +159,7 @@ class PostgresJobs:
             "asked_at": self.now or pulse["now"],
             "within_seconds": self._settings.call_timeout,
             "page": REAP_PAGE,
+            "max_snoozes": MAX_SNOOZES,
             "backoff_base": self._settings.backoff.base,
             "backoff_max": self._settings.backoff.cap,
         }
