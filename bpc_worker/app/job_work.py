@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bpc_worker import ids
 from bpc_worker.app.base import Base
+from bpc_worker.engine.beginnings import Beginnings
 from bpc_worker.engine.claiming.intake import Intake, IntakeParts
 from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.engine.claiming.slots import Slots
@@ -50,8 +51,12 @@ def job_work(
         poll_seconds=poll_seconds,
         stuck=stuck,
     )  # fmt: skip
+    beginnings = Beginnings(
+        base.store, start_prepared=handlers.start_prepared, on_database=base.health.note_database
+    )
     parts = JobParts(
-        keeper=keeper, settler=settler, handlers=handlers, equipment=equipment, metrics=base.metrics,
+        keeper=keeper, settler=settler, handlers=handlers, beginnings=beginnings,
+        equipment=equipment, metrics=base.metrics,
         clock=seconds_since_boot, default_timeout=base.settings.worker.job_timeout_seconds,
         on_stuck=stuck.set, tracer=tracer,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from bpc_worker.engine.attempt import attempt
+from bpc_worker.engine.beginnings import Beginnings
 from bpc_worker.engine.claiming.slots import Claimed
 from bpc_worker.engine.clock import Clock
 from bpc_worker.engine.context import Equipment, HandlerContext
@@ -39,6 +40,7 @@ from bpc_worker.observability.tracing import NO_SPAN, JobSpan, Tracer
 _log = log.get("job")
 
 _PATIENCE_AFTER_CANCEL = 5.0
+_KEPT_BY_UNSTARTED = (StopReason.CANCEL, StopReason.LOST)
 
 
 class JobMetrics(Protocol):
@@ -60,6 +62,7 @@ class JobParts:
     keeper: LeaseKeeper
     settler: Settler
     handlers: HandlerThread
+    beginnings: Beginnings
     equipment: Equipment
     metrics: JobMetrics
     clock: Clock
@@ -98,7 +101,7 @@ class RunningJob:
         self._lease = parts.keeper.hold(claim, sent_at=claimed.sent_at, on_stop=self._cancel_handler)
         self._context = HandlerContext(self._lease, parts.equipment, spec.child_tasks, self._span)
         work = attempt(spec, claim, self._context, partial(_log_fields, claim, self._span))
-        self._handler = parts.handlers.prepare(work, self._handler_ended)
+        self._handler = parts.handlers.prepare(work, self._handler_ended, wait=claim.begins_in_store)
         self.claim = claim
         self.done = LazyEvent()
         self.is_stuck = False
@@ -124,6 +127,11 @@ class RunningJob:
     def traceparent(self) -> str | None:
         return self._span.traceparent
 
+    def start_handler(self) -> None:
+        """Of a job that had to be begun in the store: it is, and its time counts from here."""
+        self._started_at = self._parts.clock()
+        self._parts.handlers.prepare_start(self._handler)
+
     def stop(self, reason: StopReason) -> None:
         """Refused while a settle is on its way: that one decides."""
         self._lease.stop(reason)
@@ -142,7 +150,11 @@ class RunningJob:
         await self._parts.settler.settle(self.claim, Released())
 
     def _cancel_handler(self) -> None:
-        if not self.has_ended:
+        if self.has_ended:
+            return
+        if self._handler.withdraw():
+            self._handler_ended()
+        else:
             task = asyncio.create_task(self._cancelled())
             self._parts.stopping.add(task)
             task.add_done_callback(self._parts.stopping.discard)
@@ -191,6 +203,8 @@ class RunningJob:
 
     def _outcome(self) -> Outcome:
         returned, stopped = self._handler.result(), self._lease.stopped
+        if self._handler.withdrawn and stopped not in _KEPT_BY_UNSTARTED:
+            return Released()  # no handler has begun: nothing was tried, however long it waited
         if isinstance(returned, Done | Failed) and stopped is not StopReason.LOST:
             return returned  # it came to an end of its own, stopped or not
         if returned is None or isinstance(returned, Lost) or stopped is not None:

