@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bpc_worker import ids
 from bpc_worker.app.base import Base
 from bpc_worker.config.settings import Settings
+from bpc_worker.engine.health import Health
 from bpc_worker.engine.maintenance.lease_tables import TableReaper
 from bpc_worker.engine.maintenance.pruning import Pruner
 from bpc_worker.engine.maintenance.reaper import Chore, Reaper
@@ -47,7 +48,7 @@ def upkeep_of(base: Base, *, tell: Callable[[], None]) -> Upkeep:
         metrics,
         interval_seconds=settings.reaper.interval_seconds,
         spread=ids.spread,
-        chores=(sampler.note_overdue, *_chores(settings, link, metrics)),
+        chores=(sampler.note_overdue, *_chores(settings, link, metrics, health)),
     )
     planned = _planned(settings)
     if not planned:
@@ -68,7 +69,7 @@ def upkeep_of(base: Base, *, tell: Callable[[], None]) -> Upkeep:
     return Upkeep((reaper.run, sampler.run, scheduler.run), link.drop)
 
 
-def _chores(settings: Settings, link: Link, metrics: Metrics) -> list[Chore]:
+def _chores(settings: Settings, link: Link, metrics: Metrics, health: Health) -> list[Chore]:
     limit = call_timeout(settings)
     chores: list[Chore] = []
     tables = [
@@ -77,7 +78,7 @@ def _chores(settings: Settings, link: Link, metrics: Metrics) -> list[Chore]:
         if name != "jobs"
     ]
     if tables:
-        chores.append(TableReaper(tables, metrics).sweep)
+        chores.append(TableReaper(tables, metrics, spared_seconds=lambda: health.spared_seconds).sweep)
     kept_days = settings.jobs.retention_days
     if any(kept_days.values()):
         chores.append(Pruner(JobPages(link, kept_days, call_timeout=limit)).one_page)

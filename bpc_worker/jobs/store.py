@@ -234,8 +234,8 @@ class JobStore(Protocol):
         Permanent: the group holds something that cannot be stored, and nothing of it was written.
         """
 
-    async def reap(self) -> list[Reaped]:
-        """Bring back one page of jobs whose lease has ended.
+    async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
+        """Bring back one page of jobs whose lease ended, so many seconds ago at least.
 
         The attempt counts, unless it had to be begun (`Claim.begins_in_store`) and never was.
         """

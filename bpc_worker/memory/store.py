@@ -151,12 +151,13 @@ class MemoryJobStore:
         await self._ring()
         return settled
 
-    async def reap(self) -> list[Reaped]:
+    async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
         now = self._clock.now
+        ended_by = now - timedelta(seconds=ended_for)
         expired = [
             (row.lease_expires_at, row)
             for row in self.table.rows.values()
-            if row.lease_expires_at is not None and row.lease_expires_at <= now
+            if row.lease_expires_at is not None and row.lease_expires_at <= ended_by
         ]
         expired.sort(key=lambda each: each[0])
         found = [self._reap(row, now) for _, row in expired[:_REAP_PAGE]]

@@ -33,6 +33,20 @@ async def test_the_reaper_brings_back_what_expired_and_nothing_else(bench: Bench
     assert bench.side.row(alive.job_id)["status"] == "RUNNING"
 
 
+async def test_the_reaper_leaves_what_may_have_ended_in_an_outage(bench: Bench) -> None:
+    before = await bench.add()
+    await bench.claim()
+    bench.side.advance(10)
+    meanwhile = await bench.add()
+    await bench.claim()
+    bench.side.advance(LEASE_SECONDS)
+
+    reaped = await bench.store.reap(ended_for=5)
+    assert [each.job_id for each in reaped] == [before]
+    assert bench.side.row(meanwhile)["status"] == "RUNNING"
+    assert [each.job_id for each in await bench.store.reap()] == [meanwhile]
+
+
 async def test_the_reaper_delays_by_the_same_backoff(bench: Bench) -> None:
     job_id = await bench.add()
     await bench.claim()

@@ -1,6 +1,6 @@
 """A chore of the reaper's: the same for further tables that have the lease columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
@@ -17,7 +17,7 @@ class Table(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def reap(self) -> list[Left]: ...
+    async def reap(self, *, ended_for: float = 0.0) -> list[Left]: ...
 
 
 class TableMetrics(Protocol):
@@ -26,10 +26,16 @@ class TableMetrics(Protocol):
 
 class TableReaper:
     def __init__(
-        self, tables: Sequence[Table], metrics: TableMetrics, *, clock: Clock = seconds_since_boot
+        self,
+        tables: Sequence[Table],
+        metrics: TableMetrics,
+        *,
+        spared_seconds: Callable[[], float],  # as of our own jobs
+        clock: Clock = seconds_since_boot,
     ) -> None:
         self._tables = tables
         self._metrics = metrics
+        self._spared_seconds = spared_seconds
         self._clock = clock
 
     async def sweep(self) -> None:
@@ -42,7 +48,7 @@ class TableReaper:
 
     async def _pages(self, table: Table) -> None:
         ends_at = self._clock() + _PASS_SECONDS
-        while page := await table.reap():
+        while page := await table.reap(ended_for=self._spared_seconds()):
             for row in page:
                 self._metrics.table_reaped(table.name, action=_ACTIONS.get(row.status, "other"))
             _log.warning("leases_reaped", key=table.name, count=len(page))

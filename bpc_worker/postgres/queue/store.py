@@ -152,12 +152,13 @@ class PostgresJobs:
         )
         return {token: Status(status) for token, status in rows}
 
-    async def reap(self) -> list[Reaped]:
+    async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
         [pulse] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
         params = {
             "now": self.now,
             "asked_at": self.now or pulse["now"],
             "within_seconds": self._settings.call_timeout,
+            "ended_for": ended_for,
             "page": REAP_PAGE,
             "max_snoozes": MAX_SNOOZES,
             "backoff_base": self._settings.backoff.base,

@@ -2,19 +2,20 @@
 -- holder. Any number of reapers may run: rows are locked or skipped, and the whole condition stands again
 -- at the write. A statement that reaches a stopped server acts when that server goes on, long after it was
 -- sent and before the holders had a chance to renew: so it acts only soon after `asked_at`, a time that the
--- same server gave.
+-- same server gave. After an outage, only what has ended for so many seconds: the rest may have ended in it.
 -- A last attempt, and any after a death, begins in the database first (begin.sql). One that never did is given back: no
 -- handler saw it, and it is not to blame. The pauses grow and the times are counted, for it may be what kills its worker
 -- before anybody can say so.
 WITH clock AS MATERIALIZED (
-  SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
+  SELECT now, now - make_interval(secs => %(ended_for)s) AS ended_by
+  FROM coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ),
 expired AS MATERIALIZED (
   SELECT job_id, lease_owner, attempts AS attempt, stage, max_attempts, cancel_requested_at, refund
   FROM jobs CROSS JOIN LATERAL (
     SELECT ((attempts >= max_attempts OR fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED')
             AND begun_token IS DISTINCT FROM lease_token AND snoozes < %(max_snoozes)s)::integer AS refund) AS never_begun
-  WHERE lease_expires_at <= (SELECT now FROM clock)
+  WHERE lease_expires_at <= (SELECT ended_by FROM clock)
     AND (SELECT now FROM clock) <= %(asked_at)s::timestamptz + make_interval(secs => %(within_seconds)s)
   ORDER BY lease_expires_at
   LIMIT %(page)s
@@ -55,7 +56,7 @@ moved AS (
       fail_reason = CASE ruled.refund WHEN 0 THEN 'lease expired' ELSE jobs.fail_reason END
   FROM ruled, clock
   WHERE jobs.job_id = ruled.job_id
-    AND jobs.status = 'RUNNING' AND jobs.lease_expires_at <= clock.now
+    AND jobs.status = 'RUNNING' AND jobs.lease_expires_at <= clock.ended_by
   RETURNING jobs.job_id, jobs.type, jobs.queue, jobs.status, ruled.lease_owner, ruled.attempt, ruled.stage, ruled.refund
 ),
 noted AS (

@@ -80,6 +80,8 @@ async def test_what_cannot_be_begun_is_not_started_and_given_back(how: str) -> N
     assert (row.status, row.attempts, row.fail_code) == (Status.QUEUED, 0, None)
     assert room.ended == []
     assert room.jobs.busy == 0
+    room.clock.advance(1)
+    assert (room.health.spared_seconds > 0) is (how == "away")
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ async def test_an_overdue_job_is_logged_when_it_is_new(monkeypatch: pytest.Monke
 
 
 class NothingToReap:
-    async def reap(self) -> Sequence[Reaped]:
+    async def reap(self, *, ended_for: float) -> Sequence[Reaped]:  # noqa: ARG002 - there is nothing
         return []
 
 
