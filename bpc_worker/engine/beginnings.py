@@ -12,6 +12,9 @@ from bpc_worker.waiting.retries import Retries
 
 _log = log.get("runner")
 
+# What one statement has begun and no handler has seen yet is what a kill can cost: no more than these.
+_AT_A_TIME = 4
+
 
 class Beginner(Protocol):
     """A job that waits for its beginning to be written."""
@@ -26,7 +29,7 @@ class Beginner(Protocol):
 
 
 class Beginnings:
-    """What comes while a statement is under way begins by the next one: no timer, and no job waits alone."""
+    """Few by one statement, and what comes while it is under way by the next ones."""
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class Beginnings:
     async def _write(self) -> None:
         try:
             while self._waiting:
-                group, self._waiting = self._waiting, []
+                group, self._waiting = self._waiting[:_AT_A_TIME], self._waiting[_AT_A_TIME:]
                 begun = await self._begun([job.claim for job in group])
                 for job in group:
                     if job.claim.lease_token in begun:
