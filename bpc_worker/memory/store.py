@@ -11,11 +11,25 @@ from bpc_worker.ids import dice, nonce
 from bpc_worker.jobs.model import Claim, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.jobs.store import (
+    PLAIN_TERMS,
+    Caps,
+    ClaimTerms,
+    Ends,
+    Enqueued,
+    Heartbeat,
+    Look,
+    Pause,
+    PauseKind,
+    Reaped,
+    Renewal,
+)
+from bpc_worker.jobs.turns import Turns
 from bpc_worker.memory import edges, holding
+from bpc_worker.memory.heaps import rank
+from bpc_worker.memory.ring import Ring, SharedCaps
 from bpc_worker.memory.rows import Failure, JobEvent, Row
 from bpc_worker.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
-from bpc_worker.memory.turns import SharedCaps, Turns
 
 _REAP_PAGE = 100
 _PLACES = (PauseKind.QUEUE, PauseKind.TYPE)
@@ -52,6 +66,7 @@ class MemoryJobStore:
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._dice = dice
         self._turns = Turns()
+        self._tenants = Ring(self.table.weights, settings.ring_start)
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         additions = self.additions()
@@ -78,28 +93,28 @@ class MemoryJobStore:
         fresh: bool = True,  # noqa: ARG002 - nothing is passed over: a look costs no round trip here
         caps: Caps | None = None,
         ends: Ends = (),
+        terms: ClaimTerms = PLAIN_TERMS,
     ) -> Look:
         written = await self.settle_group(ends) if ends else ()
-        look = self._look(limit, caps=caps)
+        look = self._look(min(limit, 1) if terms.careful else limit, caps or {}, ahead=terms.ahead)
         return replace(look, ended=len(written) == len(ends))
 
-    def _look(self, limit: int, *, caps: Caps | None) -> Look:
+    def _look(self, limit: int, caps: Caps, *, ahead: bool) -> Look:
         now, heaps = self._clock.now, self.table.heaps
         heaps.promote(now)
-        pots = SharedCaps(caps or {})
+        pots = SharedCaps(caps)
         mine = self._mine(now, pots.empty)
-
-        def eligible(row: Row) -> bool:
-            return not row.suspect and mine(row)
-
-        first = self._turns.next(row for row in heaps.ready() if eligible(row))
-        due = [first] if first is not None and pots.take(first) else []
-        due += heaps.best(
-            lambda row: row is not first and eligible(row) and pots.take(row), limit + 1 - len(due)
-        )
+        share, from_the_oldest = self._turns.next(limit)
+        due = sorted((row for row in heaps.ready() if not row.suspect and mine(row)), key=rank)
         if not due:
             return Look(next_due_in=self._next_due_in(now, pots.empty))
-        return Look(claims=[self._begin(row, now) for row in due[:limit]], more=len(due) > limit)
+        of_ring = sorted(self._tenants.next(due, share), key=_age)
+        oldest = [min(due, key=_age)] if from_the_oldest else []
+        wanted = [row for row in dict.fromkeys([*of_ring, *oldest, *due]) if pots.take(row)]
+        taken = [row for row in wanted if not (ahead and row.attempts + 1 >= row.max_attempts)][:limit]
+        self._turns.record(len(taken), sum(row in of_ring for row in taken))
+        taken.sort(key=lambda row: (row not in of_ring, row not in oldest, rank(row)))
+        return Look(claims=[self._begin(row, now) for row in taken], more=len(wanted) > len(taken))
 
     def _begin(self, row: Row, now: datetime) -> Claim:
         self.table.heaps.remove(row)
@@ -245,3 +260,7 @@ class MemoryJobStore:
     async def _ring(self) -> None:
         async with self.table.changed:
             self.table.changed.notify_all()
+
+
+def _age(row: Row) -> tuple[datetime, int]:
+    return row.scheduled_at, row.sequence

@@ -42,6 +42,7 @@ class Table:
         self.rows: dict[JobId, Row] = {}
         self.keys: dict[Key, Row] = {}
         self.heaps = Heaps()
+        self.weights: dict[TenantId, int] = {}  # jobs in a row, whenever a tenant's turn comes round
         self.events: defaultdict[JobId, list[JobEvent]] = defaultdict(list)
         self.pauses: dict[tuple[PauseKind, str], Pause] = {}
         self.failures: deque[Failure] = deque(maxlen=_FAILURES_KEPT)
@@ -52,6 +53,7 @@ class Table:
     def put(self, row: Row) -> None:
         """A row that waits, new or again."""
         self.rows[row.job_id] = row
+        self.weights.setdefault(row.tenant_id, 1)
         if row.key is not None:
             self.keys[row.key] = row
         self.heaps.add(row)
