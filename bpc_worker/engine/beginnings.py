@@ -12,7 +12,7 @@ from bpc_worker.waiting.retries import Retries
 
 _log = log.get("runner")
 
-# What one statement has begun and no handler has seen yet is what a kill can cost: no more than these.
+# What has begun and no handler has seen yet is what a kill can cost: no more than these, and not for long.
 _AT_A_TIME = 4
 
 
@@ -53,28 +53,39 @@ class Beginnings:
         try:
             while self._waiting:
                 group, self._waiting = self._waiting[:_AT_A_TIME], self._waiting[_AT_A_TIME:]
-                begun = await self._begun([job.claim for job in group])
-                for job in group:
-                    if job.claim.lease_token in begun:
-                        job.start_handler()
-                    else:  # its row is locked, or somebody else's by now: the settle tells
-                        job.give_back_unless_started()
-                self._start_prepared()
+                await self._begin({job.claim.lease_token: job for job in group})
         finally:
             self._writing = None
 
-    async def _begun(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
-        """Nothing of it where nobody knows: then no handler starts."""
+    async def _begin(self, jobs: dict[LeaseToken, Beginner]) -> None:
+        claims = [job.claim for job in jobs.values()]
+
+        def start(tokens: frozenset[LeaseToken]) -> None:
+            for token in [token for token in jobs if token in tokens]:
+                jobs.pop(token).start_handler()
+            self._start_prepared()
+
         try:
-            begun = await _RETRIES.run(self._store.begin, claims)
+            await _RETRIES.run(self._store.begin, claims, start)
         except JobError as error:
-            self._on_database(error)
-            _log.warning(
-                "begin_failed", error_code=error.code, error_message=error.message, count=len(claims)
-            )
-            return frozenset()
-        self._on_database(None)
-        return begun
+            self._failed(error, claims)
+            started = [claim for claim in claims if claim.lease_token not in jobs]
+            if started:  # nobody knows whether that is written
+                await self._write_again(started)
+        else:
+            self._on_database(None)
+        for job in jobs.values():  # whose row is locked, or somebody else's by now: the settle tells
+            job.give_back_unless_started()
+
+    async def _write_again(self, claims: Sequence[Claim]) -> None:
+        try:
+            await _PATIENTLY.run(self._store.begin, claims)
+        except JobError as error:
+            self._failed(error, claims)
+
+    def _failed(self, error: JobError, claims: Sequence[Claim]) -> None:
+        self._on_database(error)
+        _log.warning("begin_failed", error_code=error.code, error_message=error.message, count=len(claims))
 
 
 def _transient(error: BaseException) -> bool:
@@ -83,3 +94,4 @@ def _transient(error: BaseException) -> bool:
 
 
 _RETRIES = Retries(when=_transient, first_pause=0.1, longest_pause=1.0, tries=3)
+_PATIENTLY = Retries(when=lambda error: isinstance(error, Retryable), first_pause=0.1, longest_pause=3.0)

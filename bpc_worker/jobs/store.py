@@ -1,6 +1,6 @@
 """What the engine needs from the outside, as small Protocols."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -243,8 +243,14 @@ class JobStore(Protocol):
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal: ...
 
-    async def begin(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
-        """Write that they begin; of those that are not named the row is locked or the lease lost."""
+    async def begin(
+        self, claims: Sequence[Claim], start: Callable[[frozenset[LeaseToken]], None] = ...
+    ) -> frozenset[LeaseToken]:
+        """Write that they begin; of those that are not named the row is locked or the lease lost.
+
+        `start` is told of the others at the last moment at which a death of this process still undoes it.
+        Safe to repeat.
+        """
 
     async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
         """Which of them somebody wants cancelled; those that are no longer held are not named."""

@@ -140,8 +140,12 @@ class MemoryJobStore:
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         return holding.renew(self.table, beats, self._clock.now, self._lease)
 
-    async def begin(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
-        return holding.begin(self.table, claims)
+    async def begin(
+        self, claims: Sequence[Claim], start: Callable[[frozenset[LeaseToken]], None] = lambda _: None
+    ) -> frozenset[LeaseToken]:
+        begun = holding.begin(self.table, claims)
+        start(begun)
+        return begun
 
     async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
         return holding.cancel_requested(self.table, claims)

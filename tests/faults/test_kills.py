@@ -12,6 +12,7 @@ import pytest
 from tests.support.database import Database
 from tests.support.history import statuses, told
 from tests.support.outages import lease
+from tests.support.supervisor import supervise
 from tests.support.worker import until, worker
 
 JOBS, KILLS = 6000, 4
@@ -68,6 +69,20 @@ def test_no_dead_letter_is_one_whose_handler_never_began(db: Database, tmp_path:
     assert not db.run("SELECT FROM jobs WHERE status = 'DEAD_LETTER' AND begun_token IS NULL")
     assert len(dead & never) <= KILLS * AT_A_TIME, "what one statement begins, a kill can cost"
     assert statuses(db) == {"SUCCEEDED": JOBS - len(dead), "DEAD_LETTER": len(dead)}
+    db.check_history()
+
+
+def test_a_job_that_kills_its_process_at_its_first_line_is_dead_after_its_attempts(db: Database) -> None:
+    poison = db.enqueue("TEST_KILL", max_attempts=2)
+    exits = supervise(
+        db.url_as("bpc_worker"),
+        {**lease(5, 2), "BPC_JOBS_BACKOFF_BASE": 1},
+        lambda: statuses(db) == {"DEAD_LETTER": 1} and told(db),
+        within=120,
+    )
+    assert exits == [-signal.SIGKILL] * 2
+    assert (db.job(poison)["attempts"], db.job(poison)["snoozes"]) == (2, 0)
+    assert db.events(poison) == ["reaper:requeued", "reaper:dead_lettered"]
     db.check_history()
 
 

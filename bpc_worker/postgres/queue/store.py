@@ -1,7 +1,7 @@
 """The queue in PostgreSQL: one method per file in sql/queries/jobs."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -49,6 +49,10 @@ _SETTLE_LOCK_SECONDS = 0.1
 _REPEATABLE = Retries(
     when=lambda error: isinstance(error, Retryable), first_pause=0.05, longest_pause=1.0, tries=3
 )
+
+
+def _tokens(rows: Iterable[Mapping[str, object]]) -> frozenset[LeaseToken]:
+    return frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
 
 
 def _held(claims: Sequence[Claim]) -> dict[str, object]:
@@ -137,8 +141,8 @@ class PostgresJobs:
             "lease_seconds": self._settings.lease_seconds,
         }
         rows = await self._run(self._renewals, "renew", params)
-        renewed = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
-        cancel = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows if row["cancel_requested"])
+        renewed = _tokens(rows)
+        cancel = _tokens(row for row in rows if row["cancel_requested"])
         missing = [beat for beat in beats if beat.lease_token not in renewed]
         return Renewal(renewed, cancel, await self._fates(missing) if missing else {})
 
@@ -147,13 +151,19 @@ class PostgresJobs:
         rows = {row["job_id"]: row for row in await self._run(self._renewals, "inspect", params)}
         return {beat.lease_token: fate(rows.get(beat.job_id), beat.lease_token) for beat in beats}
 
-    async def begin(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
-        rows = await self._run(self._renewals, "begin", _held(claims))
-        return frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
+    async def begin(
+        self, claims: Sequence[Claim], start: Callable[[frozenset[LeaseToken]], None] = lambda _: None
+    ) -> frozenset[LeaseToken]:
+        rows = await self._renewals.committing(
+            query("jobs/begin"),
+            _held(claims),
+            lambda rows: start(_tokens(rows)),
+            timeout=self._settings.call_timeout,
+        )
+        return _tokens(rows)
 
     async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
-        rows = await self._run(self._renewals, "cancel_requested", _held(claims))
-        return frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
+        return _tokens(await self._run(self._renewals, "cancel_requested", _held(claims)))
 
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         params = settle_params([(claim, settlement)], now=self.now)

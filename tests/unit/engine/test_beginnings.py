@@ -1,7 +1,7 @@
 """Jobs that begin in the database before their handler starts, on the memory store."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -19,17 +19,24 @@ class Beginning:
         self.told: list[int] = []
         self.troubles = list(troubles)
         self.locked = False
+        self.last_word_is_lost = False
         self.go_on = asyncio.Event()
         self.go_on.set()
         self._begin = room.store.begin
         room.store.begin = self.begin  # type: ignore[method-assign]  # held up, refused or counted
 
-    async def begin(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+    async def begin(
+        self, claims: Sequence[Claim], start: Callable[[frozenset[LeaseToken]], None] = lambda _: None
+    ) -> frozenset[LeaseToken]:
         self.told.append(len(claims))
         await self.go_on.wait()
         if self.troubles:
             raise self.troubles.pop(0)
-        return frozenset() if self.locked else await self._begin(claims)
+        begun = frozenset[LeaseToken]() if self.locked else await self._begin(claims, start)
+        if self.last_word_is_lost:
+            self.last_word_is_lost = False
+            raise Unavailable(Code.DB_UNAVAILABLE, "away")
+        return begun
 
 
 async def test_last_attempts_begin_in_the_store_by_one_statement_and_others_wait_for_nobody() -> None:
@@ -50,17 +57,33 @@ async def test_last_attempts_begin_in_the_store_by_one_statement_and_others_wait
 
 
 async def test_few_begin_at_a_time_because_a_kill_may_cost_those() -> None:
-    room = Room(slots=8)
+    room = Room(slots=12)
     beginning = Beginning(room)
     beginning.go_on.clear()
     for _ in range(4):
-        await room.enqueue("TEST_WAIT", 2, max_attempts=1)
+        await room.enqueue("TEST_WAIT", 3, max_attempts=1)
         room.intake.look_everywhere()
-        assert await room.take() == 2
+        assert await room.take() == 3
     beginning.go_on.set()
     await room.settled()
 
-    assert beginning.told == [2, 4, 2]
+    assert beginning.told == [3, 4, 4, 1]
+
+
+async def test_what_has_started_is_begun_again_where_the_last_word_was_lost() -> None:
+    """Nobody knows whether it is written, and the handler runs: without it a death would cost no attempt."""
+    room = Room()
+    beginning = Beginning(room)
+    beginning.last_word_is_lost = True
+    [job_id] = await room.enqueue("TEST_WAIT", max_attempts=1)
+    assert await room.take() == 1
+    await room.settled()
+    assert beginning.told == [1, 1]
+    assert room.statuses() == ["RUNNING"]
+
+    room.let_go.set()
+    await room.settled()
+    assert room.store.row(job_id).status is Status.SUCCEEDED
 
 
 @pytest.mark.parametrize("how", ["locked", "refused", "away"])
