@@ -37,6 +37,7 @@ from bpc_worker.postgres.queue.job_rows import (
     settled_under,
 )
 from bpc_worker.postgres.queue.samples import Samples
+from bpc_worker.postgres.queue.server_clock import ServerClock
 from bpc_worker.postgres.sql_files import prepared, query
 from bpc_worker.rows import as_uuid
 from bpc_worker.waiting.retries import Retries
@@ -78,6 +79,7 @@ class PostgresJobs:
         self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
         self.samples = Samples(self._reaps, call_timeout=limit, max_queued=most, now=now)
         self._one_bulk = asyncio.Lock()
+        self._server_clock = ServerClock(settings.lease_seconds)
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         params = enqueue_params(self._settings, tenant_id, job, parent, job_id=uuid7()) | {"now": self.now}
@@ -188,7 +190,7 @@ class PostgresJobs:
             "now": self.now,
             "asked_at": self.now or pulse["now"],
             "within_seconds": self._settings.call_timeout,
-            "ended_for": ended_for,
+            "ended_for": ended_for if self.now else ended_for + self._server_clock.jumped(pulse["now"]),
             "page": REAP_PAGE,
             "max_snoozes": MAX_SNOOZES,
             "backoff_base": self._settings.backoff.base,
