@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bpc_worker import ids
 from bpc_worker.app.base import Base
+from bpc_worker.engine.beginnings import Beginnings
 from bpc_worker.engine.claiming.intake import Intake, IntakeParts
 from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.engine.claiming.slots import Slots
@@ -51,8 +52,12 @@ def job_work(
         poll_seconds=poll_seconds,
         stuck=stuck,
     )  # fmt: skip
+    beginnings = Beginnings(
+        base.store, start_prepared=handlers.start_prepared, on_database=base.health.note_database
+    )
     parts = JobParts(
-        keeper=keeper, settler=settler, handlers=handlers, equipment=equipment, metrics=base.metrics,
+        keeper=keeper, settler=settler, handlers=handlers, beginnings=beginnings,
+        equipment=equipment, metrics=base.metrics,
         clock=seconds_since_boot, default_timeout=base.settings.worker.job_timeout_seconds,
         on_stuck=stuck.set, tracer=tracer,
     )  # fmt: skip
@@ -62,7 +67,7 @@ def job_work(
     )  # fmt: skip
     runner = Runner(intake, jobs, settler, base.wake, base.metrics, poll_seconds=poll_seconds, dice=ids.dice)
     close = (lambda: None) if limits is None else limits.close
-    return JobWork(runner, jobs, (keeper.keep, keeper.fence, jobs.watch), close)
+    return JobWork(runner, jobs, (keeper.keep, keeper.fence, keeper.watch_cancels, jobs.watch), close)
 
 
 def _keeper(base: Base) -> LeaseKeeper:

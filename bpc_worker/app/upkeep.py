@@ -69,7 +69,7 @@ def _chores(base: Base, care: Care) -> Iterator[Loop]:
         if name != "jobs"
     ]
     if tables:
-        sweep = TableReaper(tables, base.metrics, base.health).sweep
+        sweep = TableReaper(tables, base.metrics, spared_seconds=lambda: base.health.spared_seconds).sweep
         yield care.every(settings.reaper.interval_seconds, "lease_tables", sweep)
     kept_days = settings.jobs.retention_days
     if any(kept_days.values()):

@@ -60,6 +60,7 @@ class RunningHandler(Generic[T]):
         self._on_ended = on_ended
         self._ticket = deque([self])  # whoever takes it out, in either thread, decides whether it starts
         self._task: _Task | None = None
+        self.withdrawn = False  # it has never started
         self.ended = LazyEvent()
 
     def start(self) -> None:
@@ -75,6 +76,7 @@ class RunningHandler(Generic[T]):
         if not self._took_ticket():
             return False
         self._work.close()
+        self.withdrawn = True
         self._on_ended = None
         self.ended.set()
         return True
@@ -195,12 +197,23 @@ class HandlerThread:
         return task
 
     def prepare(
-        self, work: Coroutine[object, object, T], on_ended: Callable[[], None] | None = None
+        self,
+        work: Coroutine[object, object, T],
+        on_ended: Callable[[], None] | None = None,
+        *,
+        wait: bool = False,
     ) -> RunningHandler[T]:
-        """It starts, with all others that were prepared, at the next `start_prepared`."""
+        """It starts, with all others that were prepared, at the next `start_prepared`.
+
+        `wait`: not before somebody says `prepare_start`.
+        """
         running = RunningHandler(self, work, on_ended)
-        self.to_handlers.put(running.start)
+        if not wait:
+            self.to_handlers.put(running.start)
         return running
+
+    def prepare_start(self, running: RunningHandler[T]) -> None:
+        self.to_handlers.put(running.start)
 
     def start_prepared(self) -> None:
         self.to_handlers.wake()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
+from bpc_worker.engine.outages import EVER, Outages
 from bpc_worker.jobs.errors import JobError, Permanent, RunAgain, SchemaMismatch, Unavailable
 
 _TICK_LIMIT = 30.0
@@ -27,7 +28,7 @@ class Health:
     database_down: str | None = "not asked yet"
     trouble: str | None = None  # the same in words
     outage: bool = False  # seen, and not yet over
-    recovered_at: float | None = None  # when the database came back after an outage
+    outages: Outages = field(init=False)  # that are over
     mismatch_at: float | None = None  # when a statement of ours last did not fit the schema
     passed_over_at: float | None = None  # when a job last could not be taken
     not_written: str | None = None  # why the last sign of life was not
@@ -35,6 +36,7 @@ class Health:
 
     def __post_init__(self) -> None:
         self.control_ticked_at = self.clock()
+        self.outages = Outages(self.lease_seconds)
 
     def note_database(self, error: JobError | None) -> None:
         """Every duty that talks to the database tells how it went."""
@@ -47,7 +49,8 @@ class Health:
                 self.database_down, self.trouble, self.outage = error.code, error.message, True
             return
         if self.outage:
-            self.recovered_at, self.outage = now, False
+            self.outages.add(began=self._last_answer, ended=now)
+            self.outage = False
         self.database_down = self.trouble = None
         self.database_ok_at = now
 
@@ -86,11 +89,17 @@ class Health:
         return self.mismatch_at is None or self.clock() - self.mismatch_at >= _DISTRUST_SECONDS
 
     @property
-    def reaping_is_fair(self) -> bool:
-        """After an outage the holders get one lease to settle before anybody takes their jobs."""
-        if self.outage:
-            return False
-        return self.recovered_at is None or self.clock() - self.recovered_at >= self.lease_seconds
+    def spared_seconds(self) -> float:
+        """Leases that ended less than so long ago are not reaped yet: after an outage in which they may have
+        ended, their holders get one lease to settle.
+        """
+        now = self.clock()
+        first = self.outages.first_began(now)
+        return min(now - (min(first, self._last_answer) if self.outage else first), EVER)
+
+    @property
+    def _last_answer(self) -> float:
+        return -float("inf") if self.database_ok_at is None else self.database_ok_at
 
     @property
     def database_quiet_for(self) -> float:

@@ -8,12 +8,15 @@ from enum import StrEnum
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.engine.outage_log import warn
-from bpc_worker.jobs.errors import JobError, LeaseLost, Permanent
+from bpc_worker.jobs.errors import JobError, LeaseLost, Permanent, Unavailable
 from bpc_worker.jobs.model import Claim, Fate, LeaseToken
 from bpc_worker.jobs.store import Heartbeat, JobStore, Renewal
 from bpc_worker.observability import log
 
 _log = log.get("lease")
+
+_CANCEL_SECONDS = 1.0  # between two questions
+_YOUNG = 0.2  # who has been held for less is not asked about: most jobs never get that old
 
 
 class StopReason(StrEnum):
@@ -36,6 +39,7 @@ class Lease:
         clock: Clock = seconds_since_boot,
     ) -> None:
         self.claim = claim
+        self.held_since = clock()
         self.proven_until = proven_until
         self.stage: str | None = None
         self.progress: str | None = None
@@ -189,6 +193,27 @@ class LeaseKeeper:
             elif renewal.missing.get(token) is Fate.LOCKED:
                 again_in = min(again_in, 1.0)
         return again_in
+
+    async def watch_cancels(self) -> None:
+        """Stop, for ever, what somebody wants cancelled: the renewals would tell, but they are far apart."""
+        while True:
+            await asyncio.sleep(_CANCEL_SECONDS)
+            grown_up = self._clock() - _YOUNG
+            if asked := [holding for holding in self.held if holding.held_since <= grown_up]:
+                await self._stop_cancelled(asked)
+
+    async def _stop_cancelled(self, holdings: Iterable[Lease]) -> None:
+        try:
+            cancelled = await self._store.cancel_requested([holding.claim for holding in holdings])
+        except JobError as error:  # the question comes again
+            self._on_database(error)
+            if not isinstance(error, Unavailable):  # of outages the renewal tells
+                _log.warning("cancel_check_failed", error_code=error.code, error_message=error.message)
+            return
+        self._on_database(None)
+        for holding in holdings:
+            if holding.claim.lease_token in cancelled:
+                holding.stop(StopReason.CANCEL)
 
     async def fence(self) -> None:
         """Stop, for ever, every handler whose lease could end before it is renewed."""

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from bpc_worker.engine.attempt import attempt
+from bpc_worker.engine.beginnings import Beginnings
 from bpc_worker.engine.claiming.slots import Claimed
 from bpc_worker.engine.clock import Clock
 from bpc_worker.engine.context import Equipment, HandlerContext
@@ -41,6 +42,7 @@ _log = log.get("job")
 _PATIENCE_AFTER_CANCEL = 5.0
 _TELLS_A_DEATH = "RECORD_DEAD_LETTER"  # a trigger queues it
 _UNTOLD = frozenset({_TELLS_A_DEATH, "DELIVER_WEBHOOK"})  # whose deaths are not
+_KEPT_BY_UNSTARTED = (StopReason.CANCEL, StopReason.LOST)
 
 
 class JobMetrics(Protocol):
@@ -62,6 +64,7 @@ class JobParts:
     keeper: LeaseKeeper
     settler: Settler
     handlers: HandlerThread
+    beginnings: Beginnings
     equipment: Equipment
     metrics: JobMetrics
     clock: Clock
@@ -104,7 +107,7 @@ class RunningJob:
             spec, claim, self._context, partial(_log_fields, claim, self._span),
             begin=self._begin, payload_in_memory=self._context.payload_in_memory,
         )  # fmt: skip
-        self._handler = parts.handlers.prepare(work, self._handler_ended)
+        self._handler = parts.handlers.prepare(work, self._handler_ended, wait=claim.begins_in_store)
         self.claim = claim
         self.done = LazyEvent()
         self.is_stuck = False
@@ -142,6 +145,11 @@ class RunningJob:
     def traceparent(self) -> str | None:
         return self._span.traceparent
 
+    def start_handler(self) -> None:
+        """Of a job that had to be begun in the store: it is, and its time counts from here."""
+        self._started_at = self._parts.clock()
+        self._parts.handlers.prepare_start(self._handler)
+
     def stop(self, reason: StopReason) -> None:
         """Refused while a settle is on its way: that one decides."""
         self._lease.stop(reason)
@@ -160,7 +168,11 @@ class RunningJob:
         await self._parts.settler.settle(self.claim, Released())
 
     def _cancel_handler(self) -> None:
-        if not self.has_ended:
+        if self.has_ended:
+            return
+        if self._handler.withdraw():
+            self._handler_ended()
+        else:
             task = asyncio.create_task(self._cancelled())
             self._parts.stopping.add(task)
             task.add_done_callback(self._parts.stopping.discard)
@@ -210,6 +222,8 @@ class RunningJob:
 
     def _outcome(self) -> Outcome:
         returned, stopped = self._handler.result(), self._lease.stopped
+        if self._handler.withdrawn and stopped not in _KEPT_BY_UNSTARTED:
+            return Released()  # no handler has begun: nothing was tried, however long it waited
         if isinstance(returned, Done | Failed) and stopped is not StopReason.LOST:
             return returned  # it came to an end of its own, stopped or not
         if returned is None or isinstance(returned, Lost) or stopped is not None:

@@ -53,9 +53,15 @@ class RunningJobs:
         return any(job.has_begun and job.in_time for job in self._jobs)
 
     def start(self, claims: Iterable[Claimed]) -> None:
+        beginners = []
         for claimed in claims:
-            self._jobs.add(RunningJob(self._registry[claimed.claim.type], claimed, self._parts, self))
+            job = RunningJob(self._registry[claimed.claim.type], claimed, self._parts, self)
+            self._jobs.add(job)
+            if claimed.claim.begins_in_store:
+                beginners.append(job)
         self._parts.handlers.start_prepared()
+        if beginners:
+            self._parts.beginnings.add(beginners)
 
     def handler_ended(self, job: RunningJob) -> None:
         if starting := self._intake.leave_slot(job.claim):

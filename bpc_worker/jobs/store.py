@@ -1,6 +1,6 @@
 """What the engine needs from the outside, as small Protocols."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -250,6 +250,18 @@ class JobStore(Protocol):
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal: ...
 
+    async def begin(
+        self, claims: Sequence[Claim], start: Callable[[frozenset[LeaseToken]], None] = ...
+    ) -> frozenset[LeaseToken]:
+        """Write that they begin; of those that are not named the row is locked or the lease lost.
+
+        `start` is told of the others at the last moment at which a death of this process still undoes it.
+        Safe to repeat.
+        """
+
+    async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        """Which of them somebody wants cancelled; those that are no longer held are not named."""
+
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         """Write how the claim ended; None when the lease is lost. Safe to repeat."""
 
@@ -259,8 +271,11 @@ class JobStore(Protocol):
         Permanent: the group holds something that cannot be stored, and nothing of it was written.
         """
 
-    async def reap(self) -> list[Reaped]:
-        """Bring back one page of jobs whose lease has ended."""
+    async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
+        """Bring back one page of jobs whose lease ended, so many seconds ago at least.
+
+        The attempt counts, unless it had to be begun (`Claim.begins_in_store`) and never was.
+        """
 
     async def pause(self, pause: Pause) -> None:
         """Pausing what is paused changes reason and end."""

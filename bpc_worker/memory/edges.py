@@ -15,6 +15,12 @@ _EXPIRED = ErrorInfo(
     Code.LEASE_EXPIRED, "the worker died, froze or lost the database, and its lease ended", retryable=True
 )
 
+_NEVER_BEGUN = ErrorInfo(
+    Code.LEASE_EXPIRED,
+    "the worker was lost before the job began, so that the attempt does not count",
+    retryable=True,
+)
+
 
 def check(settlement: Settlement) -> object:
     """The result to be stored; Permanent where the settlement holds something that cannot be."""
@@ -62,21 +68,26 @@ def _verdict(row: Row, settlement: Settlement) -> Status:
 
 
 def reap(table: Table, row: Row, now: datetime, delay: timedelta) -> Status:
-    owner, stage = row.lease_owner, row.stage
-    verdict = Status.QUEUED if row.attempts < row.max_attempts else Status.DEAD_LETTER
+    owner, stage, attempt, given_back = row.lease_owner, row.stage, row.attempts, row.never_begun
+    verdict = Status.QUEUED if attempt - given_back < row.max_attempts else Status.DEAD_LETTER
     if row.cancel_requested_at is not None:
         verdict = Status.CANCELLED
-    row.fail(
-        ErrorInfo(_EXPIRED.code, _EXPIRED.message, True, {"locked_by": owner}), now, reason="lease expired"
-    )
-    table.remember_failure(row, now, _EXPIRED)
-    row.snoozes = 0
+    error = _NEVER_BEGUN if given_back else _EXPIRED
+    blamed = row.fail_code, row.fail_reason
+    row.fail(ErrorInfo(error.code, error.message, True, {"locked_by": owner}), now, reason="lease expired")
+    if given_back:
+        row.fail_code, row.fail_reason = blamed
+        row.attempts, row.snoozes = max(attempt - 1, 0), row.snoozes + 1
+    else:
+        table.remember_failure(row, now, error)
+        row.snoozes = 0
     row.lease_token = None  # shuts out the old holder
     _leave(table, row, verdict, now, now + delay)
     event = {Status.QUEUED: "reaper:requeued", Status.CANCELLED: "job:cancelled"}.get(
         verdict, "reaper:dead_lettered"
     )
-    details = {"reason": "lease_expired", "locked_by": owner, "attempt": row.attempts, "stage": stage}
+    reason = "never_begun" if given_back else "lease_expired"
+    details = {"reason": reason, "locked_by": owner, "attempt": attempt, "stage": stage}
     table.note(row, now, event, table="jobs", details=details)
     return verdict
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from bpc_worker.ids import uuid7
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.jobs.model import Claim, ErrorInfo, JobId, LeaseToken, NewJob, Status, TenantId
+from bpc_worker.jobs.model import MAX_SNOOZES, Claim, ErrorInfo, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
 from bpc_worker.memory import json_values
 
@@ -55,6 +55,7 @@ class Row:
     correlation_id: str | None = None
     traceparent: str | None = None
     cancel_requested_at: datetime | None = None
+    begun_token: LeaseToken | None = None
 
     @property
     def key(self) -> tuple[TenantId, str, str] | None:
@@ -64,6 +65,12 @@ class Row:
     def suspect(self) -> bool:
         """Its last holder died on it, and not for the first time."""
         return self.fail_code == Code.LEASE_EXPIRED and self.attempts >= _SUSPECT_ATTEMPTS
+
+    @property
+    def never_begun(self) -> bool:
+        """It runs, its handler had to be begun first, and was not; too often is once more than enough."""
+        must_begin = self.attempts >= self.max_attempts or self.fail_code == Code.LEASE_EXPIRED
+        return must_begin and self.begun_token != self.lease_token and self.snoozes < MAX_SNOOZES
 
     def begin(self, owner: str, token: LeaseToken, now: datetime, lease: timedelta) -> Claim:
         lease_expired_before = self.fail_code == Code.LEASE_EXPIRED

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from bpc_worker.ids import dice, nonce
-from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
+from bpc_worker.jobs.model import Claim, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import (
@@ -25,7 +25,7 @@ from bpc_worker.jobs.store import (
     Renewal,
 )
 from bpc_worker.jobs.turns import Turns
-from bpc_worker.memory import edges, json_values
+from bpc_worker.memory import edges, holding
 from bpc_worker.memory.heaps import rank
 from bpc_worker.memory.ring import Ring, SharedCaps
 from bpc_worker.memory.rows import Failure, JobEvent, Row
@@ -138,23 +138,17 @@ class MemoryJobStore:
         """Every claim is heard here."""
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
-        now = self._clock.now
-        told = [(beat, _progress(beat)) for beat in beats]  # one that cannot be stored costs the whole call
-        renewed, cancelled, missing = set(), set(), {}
-        for beat, progress in told:
-            row = self.table.rows.get(beat.job_id)
-            fate = _fate(row, beat.lease_token, now)
-            if row is None or row.lease_expires_at is None or fate is not None:
-                missing[beat.lease_token] = fate or Fate.LOST
-                continue
-            row.lease_expires_at = max(row.lease_expires_at, now + self._lease)
-            row.last_heartbeat_at = now
-            row.stage = row.stage if beat.stage is None else beat.stage
-            row.progress = row.progress if beat.progress is None else progress
-            renewed.add(beat.lease_token)
-            if row.cancel_requested_at is not None:
-                cancelled.add(beat.lease_token)
-        return Renewal(frozenset(renewed), frozenset(cancelled), missing)
+        return holding.renew(self.table, beats, self._clock.now, self._lease)
+
+    async def begin(
+        self, claims: Sequence[Claim], start: Callable[[frozenset[LeaseToken]], None] = lambda _: None
+    ) -> frozenset[LeaseToken]:
+        begun = holding.begin(self.table, claims)
+        start(begun)
+        return begun
+
+    async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        return holding.cancel_requested(self.table, claims)
 
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         row = self.table.rows.get(claim.job_id)
@@ -171,18 +165,18 @@ class MemoryJobStore:
             edges.check(settlement)  # before anything is written: all of it can be stored, or nothing is
         settled = {}
         for claim, settlement in ends:
-            row = self.table.rows.get(claim.job_id)
-            if row is not None and row.lease_token == claim.lease_token and row.lease_owner is not None:
-                settled[claim.lease_token] = edges.settle(self.table, row, settlement, self._clock.now)
+            for token, row in holding.held(self.table, [claim]).items():
+                settled[token] = edges.settle(self.table, row, settlement, self._clock.now)
         await self._ring()
         return settled
 
-    async def reap(self) -> list[Reaped]:
+    async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
         now = self._clock.now
+        ended_by = now - timedelta(seconds=ended_for)
         expired = [
             (row.lease_expires_at, row)
             for row in self.table.rows.values()
-            if row.lease_expires_at is not None and row.lease_expires_at <= now
+            if row.lease_expires_at is not None and row.lease_expires_at <= ended_by
         ]
         expired.sort(key=lambda each: each[0])
         found = [self._reap(row, now) for _, row in expired[:_REAP_PAGE]]
@@ -191,7 +185,8 @@ class MemoryJobStore:
 
     def _reap(self, row: Row, now: datetime) -> Reaped:
         owner, attempt = row.lease_owner or "", row.attempts
-        delay = timedelta(seconds=self._settings.backoff.after(attempt, dice=self._dice()))
+        tries = row.snoozes + 1 if row.never_begun else attempt
+        delay = timedelta(seconds=self._settings.backoff.after(tries, dice=self._dice()))
         status = edges.reap(self.table, row, now, delay)
         return Reaped(row.job_id, row.type, row.queue, status, owner, attempt)
 
@@ -273,16 +268,3 @@ class MemoryJobStore:
 
 def _age(row: Row) -> tuple[datetime, int]:
     return row.scheduled_at, row.sequence
-
-
-def _fate(row: Row | None, token: LeaseToken, now: datetime) -> Fate | None:
-    """What became of a claim; None when it is still held. Nobody ever locks a row here."""
-    if row is None or row.lease_token != token:
-        return Fate.LOST
-    if row.lease_expires_at is None:
-        return Fate.SETTLED
-    return Fate.LOST if row.lease_expires_at <= now else None
-
-
-def _progress(beat: Heartbeat) -> object:
-    return None if beat.progress is None else json_values.stored(beat.progress, what="the progress")

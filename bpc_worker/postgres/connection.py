@@ -105,6 +105,22 @@ class Link:
         """COPY … FROM STDIN."""
         await self._within(lambda connection: _copy(connection, statement, blocks), timeout)
 
+    async def committing(
+        self,
+        statement: bytes,
+        params: Mapping[str, object],
+        meanwhile: Callable[[list[DictRow]], None],
+        *,
+        timeout: float,
+    ) -> list[DictRow]:
+        """The rows of one statement in a transaction of its own, told as soon as its COMMIT has been sent.
+
+        What was sent outlives us; until then, the death of this process undoes the statement.
+        """
+        return await self._within(
+            lambda connection: _commit(connection, statement, params, meanwhile), timeout
+        )
+
     @asynccontextmanager
     async def transaction(self, *, timeout: float) -> AsyncIterator[None]:
         """For one task alone: others must not use this link meanwhile."""
@@ -211,6 +227,25 @@ class Link:
             connection.tuples = None  # break the reference cycle: it would wait for the collector
             sever(connection)
             connection.pgconn.finish()
+
+
+async def _commit(
+    connection: Connection,
+    statement: bytes,
+    params: Mapping[str, object],
+    meanwhile: Callable[[list[DictRow]], None],
+) -> list[DictRow]:
+    await connection.execute(b"BEGIN")
+    try:
+        rows = await _fetch(connection, statement, params)
+    except psycopg.Error:
+        await connection.rollback()
+        raise
+    committing = asyncio.ensure_future(connection.commit())
+    await asyncio.sleep(0)  # by now it is sent
+    meanwhile(rows)
+    await committing
+    return rows
 
 
 async def _fetch(

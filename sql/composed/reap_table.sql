@@ -2,13 +2,14 @@
 -- is a name that was checked, {more} what is cleared besides where the table has it, {job_id} its job_id or NULL.
 -- Such a table may have any key, so a row is named by where it is: it is locked, and cannot move meanwhile.
 WITH clock AS MATERIALIZED (
-  SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
+  SELECT now, now - make_interval(secs => %(ended_for)s) AS ended_by
+  FROM coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ),
 expired AS MATERIALIZED (
   SELECT ctid AS place, lease_owner, attempts AS attempt,
          CASE WHEN attempts < max_attempts THEN 'QUEUED' ELSE 'DEAD_LETTER' END AS verdict
   FROM {table}
-  WHERE status = 'RUNNING' AND lease_expires_at <= (SELECT now FROM clock)
+  WHERE status = 'RUNNING' AND lease_expires_at <= (SELECT ended_by FROM clock)
     AND (SELECT now FROM clock) <= %(asked_at)s::timestamptz + make_interval(secs => %(within_seconds)s)
   ORDER BY lease_expires_at
   LIMIT %(page)s
@@ -26,7 +27,7 @@ moved AS (
       lease_expires_at = NULL{more}
   FROM expired, clock
   WHERE job.ctid = expired.place
-    AND job.status = 'RUNNING' AND job.lease_expires_at <= clock.now
+    AND job.status = 'RUNNING' AND job.lease_expires_at <= clock.ended_by
   RETURNING {job_id} AS job_id, job.status, expired.lease_owner, expired.attempt
 ),
 noted AS (

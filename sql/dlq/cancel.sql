@@ -1,2 +1,2 @@
--- Cancel a queued job now, a running one within one renewal:  psql -v job=UUID -f sql/dlq/cancel.sql
+-- Cancel a queued job now, a running one within a second:  psql -v job=UUID -f sql/dlq/cancel.sql
 SELECT bpc_cancel_job(:'job');

@@ -23,7 +23,7 @@ SELECT 10, CASE WHEN job.lease_expires_at > job.now THEN 'running' ELSE 'lease_e
 FROM job WHERE job.status = 'RUNNING'
 UNION ALL
 SELECT 20, 'cancel_requested', format('it was asked to stop at %s', bpc_clock_text(job.cancel_requested_at)),
-       job.lease_expires_at, 'its worker stops it within one renewal'
+       job.lease_expires_at, 'its worker stops it within a second or so'
 FROM job WHERE job.status = 'RUNNING' AND job.cancel_requested_at IS NOT NULL
 UNION ALL
 SELECT 30, 'overdue',

@@ -48,6 +48,7 @@ CREATE TABLE jobs (
   correlation_id       text,
   traceparent          text,
   cancel_requested_at  timestamptz,
+  begun_token          uuid,  -- of the claim that last said it begins; only those that have to say so do
 
   CONSTRAINT jobs_running_has_a_lease CHECK (
     (status = 'RUNNING') = (lease_owner IS NOT NULL)
@@ -140,7 +141,7 @@ GRANT INSERT ON tenants TO bpc_app;
 GRANT INSERT ON jobs TO bpc_worker;
 GRANT UPDATE (status, attempts, snoozes, scheduled_at, started_at, finished_at, lease_owner, lease_token,
               lease_expires_at, last_heartbeat_at, last_error, fail_code, fail_reason, stage, progress,
-              spec_hash, result, cancel_requested_at) ON jobs TO bpc_worker;
+              spec_hash, result, cancel_requested_at, begun_token) ON jobs TO bpc_worker;
 GRANT INSERT ON job_events TO bpc_worker;
 
 GRANT INSERT (job_id, tenant_id, type, queue, priority, payload, max_attempts, scheduled_at, expected_duration_ms,

@@ -154,6 +154,7 @@ COLUMNS = {
     "last_error": "'{}'",
     "result": "'{}'",
     "cancel_requested_at": "now()",
+    "begun_token": "gen_random_uuid()",
 }
 
 

@@ -33,6 +33,20 @@ async def test_the_reaper_brings_back_what_expired_and_nothing_else(bench: Bench
     assert bench.side.row(alive.job_id)["status"] == "RUNNING"
 
 
+async def test_the_reaper_leaves_what_may_have_ended_in_an_outage(bench: Bench) -> None:
+    before = await bench.add()
+    await bench.claim()
+    bench.side.advance(10)
+    meanwhile = await bench.add()
+    await bench.claim()
+    bench.side.advance(LEASE_SECONDS)
+
+    reaped = await bench.store.reap(ended_for=5)
+    assert [each.job_id for each in reaped] == [before]
+    assert bench.side.row(meanwhile)["status"] == "RUNNING"
+    assert [each.job_id for each in await bench.store.reap()] == [meanwhile]
+
+
 async def test_the_reaper_delays_by_the_same_backoff(bench: Bench) -> None:
     job_id = await bench.add()
     await bench.claim()
@@ -44,16 +58,17 @@ async def test_the_reaper_delays_by_the_same_backoff(bench: Bench) -> None:
 
 
 async def test_a_job_that_kills_every_holder_is_a_dead_letter(bench: Bench) -> None:
-    job_id = await bench.add(max_attempts=3)
-    for _ in range(3):
-        assert len(await bench.claim()) == 1
+    job_id = await bench.add(max_attempts=2)
+    for _ in range(2):
+        [claim] = await bench.claim()
+        await bench.store.begin([claim])
         bench.side.advance(LEASE_SECONDS)
         await bench.store.reap()
         bench.side.advance(60)
 
     row = bench.side.row(job_id)
-    assert (row["status"], row["fail_code"], row["attempts"]) == ("DEAD_LETTER", "LEASE_EXPIRED", 3)
-    assert bench.side.events(job_id) == ["reaper:requeued", "reaper:requeued", "reaper:dead_lettered"]
+    assert (row["status"], row["fail_code"], row["attempts"]) == ("DEAD_LETTER", "LEASE_EXPIRED", 2)
+    assert bench.side.events(job_id) == ["reaper:requeued", "reaper:dead_lettered"]
     assert await bench.claim() == []
 
 
@@ -64,6 +79,18 @@ async def test_a_reap_of_a_cancelled_job_is_cancelled(bench: Bench) -> None:
     bench.side.advance(LEASE_SECONDS)
 
     assert await reap_all(bench) == [Status.CANCELLED]
+
+
+async def test_a_holder_that_asks_is_told_who_is_to_be_cancelled(bench: Bench) -> None:
+    wanted, unwanted = await bench.add(), await bench.add()
+    claims = await bench.claim()
+    await bench.side.cancel(unwanted)
+    [asked] = [claim for claim in claims if claim.job_id == unwanted]
+
+    assert wanted != unwanted
+    assert await bench.store.cancel_requested(claims) == {asked.lease_token}
+    await bench.settle(asked, Done())
+    assert await bench.store.cancel_requested(claims) == frozenset(), "what has ended is nobody's"
 
 
 @pytest.mark.parametrize("status", ["DEAD_LETTER", "FAILED"])

@@ -134,6 +134,28 @@ class Histories(RuleBasedStateMachine):
         self.agree(self.model.renew([(number, self.claims[number].job) for number in chosen], stage), renew)
 
     @precondition(lambda self: self.claims)
+    @rule(some=st.lists(numbers, min_size=1, max_size=4))
+    def begin_claims(self, some: list[int]) -> None:
+        chosen = self._chosen(some)
+
+        async def begin(taken: Taken) -> object:
+            begun = await taken.side.store.begin([taken.claims[number] for number in chosen])
+            return [number for number in chosen if taken.claims[number].lease_token in begun]
+
+        self.agree(self.model.begin([(number, self.claims[number].job) for number in chosen]), begin)
+
+    @precondition(lambda self: self.claims)
+    @rule(some=st.lists(numbers, min_size=1, max_size=4))
+    def ask_for_cancels(self, some: list[int]) -> None:
+        chosen = self._chosen(some)
+
+        async def ask(taken: Taken) -> object:
+            told = await taken.side.store.cancel_requested([taken.claims[number] for number in chosen])
+            return [number for number in chosen if taken.claims[number].lease_token in told]
+
+        self.agree(self.model.cancel_requested([(number, self.claims[number].job) for number in chosen]), ask)
+
+    @precondition(lambda self: self.claims)
     @rule(number=numbers, outcome=outcomes)
     def settle(self, number: int, outcome: Settleable) -> None:
         [number] = self._chosen([number])
@@ -179,8 +201,9 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def reap(self) -> None:
         expected = self.model.reap(Backoff(), dice=0.5)
-        due = {
-            number: Backoff().after(attempt, dice=0)
+        jobs = self.model.jobs
+        due = {  # what never began has been put off, and all others begin to count that anew
+            number: Backoff().after(jobs[number].snoozes or attempt, dice=0)
             for number, status, attempt in expected
             if status == "QUEUED"
         }
@@ -195,10 +218,13 @@ class Histories(RuleBasedStateMachine):
         self.agree(expected, reap)
 
     @precondition(lambda self: self.model.jobs)
-    @rule(times=st.integers(1, 3))
-    def claim_and_die(self, times: int) -> None:
+    @rule(times=st.integers(1, 3), begun=st.booleans())
+    def claim_and_die(self, times: int, begun: bool) -> None:  # noqa: FBT001 - drawn by name
         for _ in range(times):
+            first = len(self.claims)
             self.claim(limit=2)
+            if begun and len(self.claims) > first:
+                self.begin_claims(some=list(range(first, len(self.claims))))
             self.time_goes_by(LEASE_SECONDS)
             self.reap()
             self.time_goes_by(10.0)

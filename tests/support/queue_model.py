@@ -41,6 +41,7 @@ class Job:
     snoozes: int = 0
     fail_code: str | None = None
     claim: int | None = None  # whose token is on the row
+    begun: int | None = None  # the claim that last said it begins
     lease_until: datetime | None = None
     cancel_requested: bool = False
     stage: str | None = None
@@ -53,6 +54,11 @@ class Job:
     @property
     def suspect(self) -> bool:
         return self.fail_code == "LEASE_EXPIRED" and self.attempts >= 2
+
+    @property
+    def never_begun(self) -> bool:
+        must = self.attempts >= self.wish.max_attempts or self.fail_code == "LEASE_EXPIRED"
+        return must and self.begun != self.claim and self.snoozes < 100
 
     def end_lease(self, status: str, now: datetime, delay: float | None) -> None:
         self.status, self.lease_until = status, None
@@ -219,19 +225,41 @@ class QueueModel:
         job.events += [event] if event is not None else []
         return status
 
+    def begin(self, claims: list[tuple[int, int]]) -> list[int]:
+        """By (claim, job): those that are still held."""
+        begun = [claim for claim, number in claims if self._is_held(claim, number)]
+        for claim, number in claims:
+            if claim in begun:
+                self.jobs[number].begun = claim
+        return begun
+
+    def cancel_requested(self, claims: list[tuple[int, int]]) -> list[int]:
+        return [
+            claim
+            for claim, number in claims
+            if self._is_held(claim, number) and self.jobs[number].cancel_requested
+        ]
+
+    def _is_held(self, claim: int, number: int) -> bool:
+        return self.jobs[number].claim == claim and self.jobs[number].lease_until is not None
+
     def reap(self, backoff: Backoff, *, dice: float) -> list[tuple[int, str, int]]:
         """Of each its number, its status, and the attempt at which its holder was lost."""
         found = []
         for job in self.jobs:
             if job.lease_until is None or job.lease_until > self.now:
                 continue
-            left = job.attempts < job.wish.max_attempts
+            attempt, given_back = job.attempts, job.never_begun
+            left = attempt - given_back < job.wish.max_attempts
             status = "CANCELLED" if job.cancel_requested else "QUEUED" if left else "DEAD_LETTER"
-            job.fail_code, job.snoozes, job.claim = "LEASE_EXPIRED", 0, None
-            job.end_lease(status, self.now, backoff.after(job.attempts, dice=dice))
+            job.attempts -= given_back
+            job.snoozes = job.snoozes + 1 if given_back else 0
+            job.fail_code, job.claim = job.fail_code if given_back else "LEASE_EXPIRED", None
+            tries = job.snoozes if given_back else attempt
+            job.end_lease(status, self.now, backoff.after(tries, dice=dice))
             events = {"QUEUED": "reaper:requeued", "CANCELLED": "job:cancelled"}
             job.events.append(events.get(status, "reaper:dead_lettered"))
-            found.append((job.number, status, job.attempts))
+            found.append((job.number, status, attempt))
         return found
 
     def cancel(self, number: int) -> str:

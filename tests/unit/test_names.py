@@ -355,7 +355,7 @@ async def test_000_reaper() -> None:
     class Store:
         pages = 3
 
-        async def reap(self) -> list[Reaped]:
+        async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:  # noqa: ARG002 - it has its page
             self.pages -= 1
             job = Reaped(JobId(UUID(int=1)), "RUN_COMMAND", "default", Status.QUEUED, "w", 1)
             return [job] if self.pages else []

@@ -34,7 +34,7 @@ def jobs_retry(job_ids: tuple[str, ...], config_path: str | None) -> None:
 @click.argument("job_ids", metavar="ID...", nargs=-1, required=True)
 @config_option
 def jobs_cancel(job_ids: tuple[str, ...], config_path: str | None) -> None:
-    r"""Cancel jobs: a queued one now, a running one within one renewal of its lease.
+    r"""Cancel jobs: a queued one now, a running one within about a second.
 
     \b
     Example: bpc-worker jobs cancel 0192f0c1-7a5e-7c3b-9c1d-2f4b6a8c0e13

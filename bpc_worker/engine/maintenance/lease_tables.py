@@ -1,10 +1,9 @@
 """What the reaper does, for further tables that have the lease columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
-from bpc_worker.engine.health import Health
 from bpc_worker.engine.outage_log import is_away
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.jobs.store import Left
@@ -19,7 +18,7 @@ class Table(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def reap(self) -> list[Left]: ...
+    async def reap(self, *, ended_for: float = 0.0) -> list[Left]: ...
 
 
 class TableMetrics(Protocol):
@@ -31,19 +30,17 @@ class TableReaper:
         self,
         tables: Sequence[Table],
         metrics: TableMetrics,
-        health: Health,
         *,
+        spared_seconds: Callable[[], float],  # as of our own jobs
         clock: Clock = seconds_since_boot,
     ) -> None:
         self._tables = tables
         self._metrics = metrics
-        self._health = health
+        self._spared_seconds = spared_seconds
         self._clock = clock
 
     async def sweep(self) -> None:
         """One table that cannot be reaped does not keep the others from it."""
-        if not self._health.reaping_is_fair:
-            return  # the holders come first
         for table in self._tables:
             try:
                 await self._pages(table)
@@ -54,7 +51,7 @@ class TableReaper:
 
     async def _pages(self, table: Table) -> None:
         ends_at = self._clock() + _PASS_SECONDS
-        while page := await table.reap():
+        while page := await table.reap(ended_for=self._spared_seconds()):
             for row in page:
                 self._metrics.table_reaped(table.name, action=_ACTIONS.get(row.status, "other"))
             _log.warning("leases_reaped", key=table.name, count=len(page))

@@ -47,7 +47,7 @@ class FurtherTable:
         self._statement: sql.Composed | None = None
         self.now = now  # None: the database's clock; tests move their own
 
-    async def reap(self) -> list[Left]:
+    async def reap(self, *, ended_for: float = 0.0) -> list[Left]:
         """One page. Permanent: it is no such table, or this login may not change it."""
         if self._statement is None:
             self._statement = self._compose(await self._columns())
@@ -56,6 +56,7 @@ class FurtherTable:
             "now": self.now,
             "asked_at": self.now or pulse["now"],
             "within_seconds": self._timeout,
+            "ended_for": ended_for,
             "page": _PAGE,
             "backoff_base": self._backoff.base,
             "backoff_max": self._backoff.cap,

@@ -1,7 +1,7 @@
 """The queue in PostgreSQL: one method per file in sql/queries/jobs."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -9,7 +9,7 @@ import msgspec
 
 from bpc_worker.ids import uuid7
 from bpc_worker.jobs.errors import Retryable
-from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
+from bpc_worker.jobs.model import MAX_SNOOZES, Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import (
@@ -37,6 +37,7 @@ from bpc_worker.postgres.queue.job_rows import (
     settled_under,
 )
 from bpc_worker.postgres.queue.samples import Samples
+from bpc_worker.postgres.queue.server_clock import ServerClock
 from bpc_worker.postgres.sql_files import prepared, query
 from bpc_worker.rows import as_uuid
 from bpc_worker.waiting.retries import Retries
@@ -50,6 +51,17 @@ _UPKEEP_SHARE = 0.9  # of our patience: the server gives up first, and its answe
 _REPEATABLE = Retries(
     when=lambda error: isinstance(error, Retryable), first_pause=0.05, longest_pause=1.0, tries=3
 )
+
+
+def _tokens(rows: Iterable[Mapping[str, object]]) -> frozenset[LeaseToken]:
+    return frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
+
+
+def _held(claims: Sequence[Claim]) -> dict[str, object]:
+    return {
+        "job_ids": [claim.job_id for claim in claims],
+        "lease_tokens": [claim.lease_token for claim in claims],
+    }
 
 
 class PostgresJobs:
@@ -69,6 +81,7 @@ class PostgresJobs:
         self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
         self.samples = Samples(self.upkeep, call_timeout=limit, max_queued=most, now=now)
         self._one_bulk = asyncio.Lock()
+        self._server_clock = ServerClock(settings.lease_seconds)
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         params = enqueue_params(self._settings, tenant_id, job, parent, job_id=uuid7()) | {"now": self.now}
@@ -132,8 +145,8 @@ class PostgresJobs:
             "lease_seconds": self._settings.lease_seconds,
         }
         rows = await self._run(self._renewals, "renew", params)
-        renewed = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows)
-        cancel = frozenset(LeaseToken(as_uuid(row["lease_token"])) for row in rows if row["cancel_requested"])
+        renewed = _tokens(rows)
+        cancel = _tokens(row for row in rows if row["cancel_requested"])
         missing = [beat for beat in beats if beat.lease_token not in renewed]
         return Renewal(renewed, cancel, await self._fates(missing) if missing else {})
 
@@ -141,6 +154,20 @@ class PostgresJobs:
         params = {"now": self.now, "job_ids": [beat.job_id for beat in beats]}
         rows = {row["job_id"]: row for row in await self._run(self._renewals, "inspect", params)}
         return {beat.lease_token: fate(rows.get(beat.job_id), beat.lease_token) for beat in beats}
+
+    async def begin(
+        self, claims: Sequence[Claim], start: Callable[[frozenset[LeaseToken]], None] = lambda _: None
+    ) -> frozenset[LeaseToken]:
+        rows = await self._renewals.committing(
+            query("jobs/begin"),
+            _held(claims),
+            lambda rows: start(_tokens(rows)),
+            timeout=self._settings.call_timeout,
+        )
+        return _tokens(rows)
+
+    async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        return _tokens(await self._run(self._renewals, "cancel_requested", _held(claims)))
 
     async def settle(self, claim: Claim, settlement: Settlement) -> Status | None:
         params = settle_params([(claim, settlement)], now=self.now)
@@ -159,13 +186,15 @@ class PostgresJobs:
         )
         return {token: Status(status) for token, status in rows}
 
-    async def reap(self) -> list[Reaped]:
+    async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
         [pulse] = await self.reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
         params = {
             "now": self.now,
             "asked_at": self.now or pulse["now"],
             "within_seconds": self._settings.call_timeout,
+            "ended_for": ended_for if self.now else ended_for + self._server_clock.jumped(pulse["now"]),
             "page": REAP_PAGE,
+            "max_snoozes": MAX_SNOOZES,
             "backoff_base": self._settings.backoff.base,
             "backoff_max": self._settings.backoff.cap,
         }

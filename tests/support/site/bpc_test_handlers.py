@@ -58,6 +58,13 @@ class Refused(Payload, frozen=True):
     seconds: float = 0.0
 
 
+class Begin(Payload, frozen=True):
+    """Its first line writes the job's id into this file, which outlives the process."""
+
+    path: str
+    seconds: float = 0.0
+
+
 class Call(Payload, frozen=True):
     port: int
 
@@ -126,6 +133,14 @@ async def fail(payload: Fail, ctx: Context) -> object:
             raise Retryable(payload.code, "might work later")
 
 
+async def begin(payload: Begin, ctx: Context) -> object:
+    file = os.open(payload.path, os.O_WRONLY | os.O_APPEND)
+    os.write(file, f"{ctx.job.job_id}\n".encode())
+    os.close(file)
+    await asyncio.sleep(payload.seconds)
+    return None
+
+
 async def call(payload: Call, ctx: Context) -> object:
     """Calls a receiver on this machine, behind the breaker of its host."""
     with ctx.breaker("127.0.0.1", code="WEBHOOK_FAILED"):
@@ -187,6 +202,7 @@ async def stubborn(payload: Sleep, _: Context) -> object:
 
 
 ANY = HandlerSpec(job_type="TEST_ANY", payload=Anything, handle=anything)
+BEGIN = HandlerSpec(job_type="TEST_BEGIN", payload=Begin, handle=begin)
 BLOCK = HandlerSpec(job_type="TEST_BLOCK", payload=Block, handle=block)
 CALL = HandlerSpec(job_type="TEST_CALL", payload=Call, handle=call)
 EFFECT = HandlerSpec(job_type="TEST_EFFECT", payload=Effect, handle=effect)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
+from bpc_worker.engine.beginnings import Beginnings
 from bpc_worker.engine.claiming.intake import Intake, IntakeParts
 from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.engine.claiming.slots import Slots
@@ -173,8 +174,14 @@ class Room:
             database=None, children=None, commands={}, policy=None, keyring=None, breakers=None, egress=None,  # type: ignore[arg-type]  # no handler here asks for them
             turnstiles=None, settlement=self.settlements, metrics=None,  # type: ignore[arg-type]
         )  # fmt: skip
+        beginnings = Beginnings(
+            self.store,
+            start_prepared=self.handlers.start_prepared,
+            on_database=self.health.note_database,
+        )
         return JobParts(
-            keeper=self.keeper, settler=self.settler, handlers=self.handlers, equipment=equipment,
+            keeper=self.keeper, settler=self.settler, handlers=self.handlers, beginnings=beginnings,
+            equipment=equipment,
             metrics=self.metrics, clock=self.now, default_timeout=TIMEOUT, on_stuck=self.stuck.set,
         )  # fmt: skip
 

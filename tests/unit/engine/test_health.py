@@ -3,6 +3,7 @@
 import pytest
 
 from bpc_worker.engine.health import Health
+from bpc_worker.engine.outages import EVER
 from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, RunAgain, SchemaMismatch, Unavailable
 
 AWAY = Unavailable(Code.DB_UNAVAILABLE, "no database")
@@ -106,19 +107,54 @@ def test_any_other_error_is_an_answer(health: Health) -> None:
     health.note_database(Permanent(Code.VALIDATION_ERROR, "no"))
 
     assert health.ready()["database"] == "ok"
-    assert health.reaping_is_fair
+    assert health.spared_seconds == 0
 
 
 def test_after_an_outage_the_holders_get_one_lease_before_anybody_reaps(health: Health, clock: Clock) -> None:
-    assert health.reaping_is_fair
+    """Counted from the last answer: nobody knows when it began after that."""
+    health.note_database(None)
+    assert health.spared_seconds == 0
+    clock.advance(2)
     health.note_database(AWAY)
-    assert not health.reaping_is_fair
+    assert health.spared_seconds == 2
 
+    clock.advance(3)
     health.note_database(None)
     clock.advance(59.9)
-    assert not health.reaping_is_fair
+    assert health.spared_seconds == pytest.approx(2 + 3 + 59.9)
     clock.advance(0.1)
-    assert health.reaping_is_fair
+    assert health.spared_seconds == 0
+
+
+def test_a_line_that_breaks_again_and_again_spares_nothing_twice(health: Health, clock: Clock) -> None:
+    for _ in range(50):
+        health.note_database(None)
+        clock.advance(10)
+        health.note_database(None)
+        health.note_database(AWAY)
+        clock.advance(1)
+        assert health.spared_seconds <= 60 + 11 + 11
+
+
+def test_what_follows_at_once_is_the_same_outage(health: Health, clock: Clock) -> None:
+    health.note_database(None)
+    for _ in range(500):
+        health.note_database(AWAY)
+        clock.advance(1)
+        health.note_database(None)
+        clock.advance(0.5)
+    assert health.spared_seconds == 750
+    clock.advance(60)
+    assert health.spared_seconds == 0
+
+
+def test_who_starts_in_an_outage_does_not_know_what_ended_in_it(health: Health, clock: Clock) -> None:
+    health.note_database(AWAY)
+    assert health.spared_seconds == EVER
+    health.note_database(None)
+    assert health.spared_seconds == EVER
+    clock.advance(60)
+    assert health.spared_seconds == 0
 
 
 def test_nothing_is_claimed_soon_after_a_statement_did_not_fit(health: Health, clock: Clock) -> None:
@@ -164,14 +200,15 @@ def test_who_has_no_room_or_drains_needs_no_claim(health: Health, clock: Clock) 
 
 
 def test_a_sign_of_life_that_is_not_written_stays_red_although_others_are_answered(
-    health: Health,
+    health: Health, clock: Clock
 ) -> None:
     health.note_claim()
+    clock.advance(1)
     health.note_pulse(AWAY)
     health.note_database(None)  # of an empty claim
     assert health.ready()["database"] == "not written: no database"
     assert health.database_trouble == "no database"
-    assert not health.reaping_is_fair
+    assert health.spared_seconds > 0
 
     health.note_pulse(None)
     assert health.ready()["database"] == "ok"
@@ -203,8 +240,8 @@ def test_a_holder_that_is_refused_is_not_reaped(
     health: Health, clock: Clock, error: JobError, *, fair: bool
 ) -> None:
     health.note_holder(error)
-    assert health.reaping_is_fair is fair
+    assert (health.spared_seconds == 0) is fair
 
     health.note_holder(None)
     clock.advance(60)
-    assert health.reaping_is_fair
+    assert health.spared_seconds == 0

@@ -1,7 +1,7 @@
 """Leases are renewed in time, and what cannot be proven is stopped before anybody else may have the job."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -34,6 +34,13 @@ class Store(MemoryJobStore):
         self.away = False
         self.locked: set[LeaseToken] = set()
         self.renewals: list[Sequence[Heartbeat]] = []
+        self.asked_for_cancels: list[int] = []
+
+    async def cancel_requested(self, claims: Sequence[Claim]) -> frozenset[LeaseToken]:
+        self.asked_for_cancels.append(len(claims))
+        if self.away:
+            raise AWAY
+        return await super().cancel_requested(claims)
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         self.renewals.append(beats)
@@ -55,6 +62,10 @@ class Bench:
     seen: list[JobError | None]
     stopped: list[StopReason | None] = field(default_factory=list)
 
+    @property
+    def duties(self) -> Sequence[Callable[[], Coroutine[object, object, None]]]:
+        return self.keeper.keep, self.keeper.fence, self.keeper.watch_cancels
+
     async def claim(self) -> Claim:
         await self.store.enqueue(A_TENANT, a_job())
         [claim] = (await self.store.claim(limit=1)).claims
@@ -68,7 +79,7 @@ class Bench:
 
     @asynccontextmanager
     async def keeping(self) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(duty()) for duty in (self.keeper.keep, self.keeper.fence)]
+        tasks = [asyncio.create_task(duty()) for duty in self.duties]
         try:
             yield
         finally:
@@ -92,7 +103,7 @@ async def bench() -> Bench:
 async def test_a_lease_is_renewed_for_as_long_as_it_is_held(bench: Bench) -> None:
     lease = await bench.hold()
     async with bench.keeping():
-        await asyncio.sleep(10 * LEASE)
+        await asyncio.sleep(10 * LEASE + 1)
 
     lease.check()
     assert lease.provable
@@ -197,6 +208,32 @@ async def test_a_job_that_is_to_be_cancelled_is_stopped(bench: Bench) -> None:
         await steps()
 
     assert bench.stopped == [StopReason.CANCEL]
+
+
+async def test_a_cancel_is_seen_within_a_second(bench: Bench) -> None:
+    lease = await bench.hold()
+    async with bench.keeping():
+        await asyncio.sleep(2.3)
+        await bench.store.cancel(lease.claim.job_id)
+        await asyncio.sleep(1)
+
+    assert bench.stopped == [StopReason.CANCEL]
+
+
+async def test_jobs_that_come_and_go_are_not_asked_about(bench: Bench) -> None:
+    """A drain of short jobs pays nothing for the cancels of long ones."""
+    async with bench.keeping():
+        for _ in range(100):
+            lease = await bench.hold()
+            await asyncio.sleep(0.03)
+            bench.keeper.drop(lease)
+        assert bench.store.asked_for_cancels == []
+        lease = await bench.hold()
+        await asyncio.sleep(5.5)
+        bench.keeper.drop(lease)
+        await asyncio.sleep(5)
+
+    assert bench.store.asked_for_cancels == [1] * 5
 
 
 async def test_a_job_that_is_settled_already_is_left_alone(bench: Bench) -> None:

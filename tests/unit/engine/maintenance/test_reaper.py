@@ -32,11 +32,11 @@ class Store(MemoryJobStore):
         self.errors: list[JobError] = []
         self.asked = 0
 
-    async def reap(self) -> list[Reaped]:
+    async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
         self.asked += 1
         if self.errors:
             raise self.errors.pop(0)
-        return await super().reap()
+        return await super().reap(ended_for=ended_for)
 
 
 class Bench:
@@ -97,19 +97,58 @@ async def test_it_looks_again_every_interval() -> None:
     running.cancel()
 
 
-async def test_during_an_outage_and_one_lease_after_it_nobody_reaps() -> None:
+async def test_what_ended_in_an_outage_is_reaped_one_lease_after_it() -> None:
     bench = Bench()
-    bench.store.errors = [AWAY]
-    running = asyncio.create_task(bench.reaper.run())
-    await asyncio.sleep(5 * INTERVAL)
-    assert bench.store.asked == 1
-
     bench.health.note_database(None)
-    await asyncio.sleep(LEASE - 1)
-    assert bench.store.asked == 1
-    await asyncio.sleep(1 + INTERVAL)
-    assert bench.store.asked > 1
+    bench.store.errors = [AWAY] * 5
+    running = asyncio.create_task(bench.reaper.run())
+    await bench.die_with_jobs(1)
+    await asyncio.sleep(5.5 * INTERVAL)
+    assert bench.store.asked == 6, "the sixth is answered: it is over"
+
+    await asyncio.sleep(LEASE - INTERVAL)
+    assert bench.statuses == {Status.RUNNING}
+    await asyncio.sleep(2 * INTERVAL)
+    assert bench.statuses == {Status.QUEUED}
     running.cancel()
+
+
+async def test_what_expired_before_an_outage_is_reaped_whatever_happened_since() -> None:
+    bench = Bench()
+    await bench.die_with_jobs(1)
+    bench.health.note_database(None)
+    bench.clock.suspend(1)
+    bench.health.note_database(AWAY)
+    running = asyncio.create_task(bench.reaper.run())
+    await asyncio.sleep(0.1)
+    running.cancel()
+
+    assert bench.statuses == {Status.QUEUED}
+
+
+async def test_a_line_that_breaks_again_and_again_does_not_stop_the_reaper() -> None:
+    bench = Bench()
+    bench.health.note_database(None)
+    await bench.die_with_jobs(1)
+    running = asyncio.create_task(bench.reaper.run())
+    for _ in range(10):
+        bench.health.note_database(AWAY)
+        await asyncio.sleep(1)
+        bench.health.note_database(None)
+        await asyncio.sleep(LEASE / 4)
+    running.cancel()
+
+    assert bench.statuses == {Status.QUEUED}
+
+
+async def test_a_pass_that_its_clock_has_ended_goes_on_after_a_second() -> None:
+    bench = Bench()
+    await bench.die_with_jobs(2000)
+    running = asyncio.create_task(bench.reaper.run())
+    await asyncio.sleep(INTERVAL / 2)
+    running.cancel()
+
+    assert bench.statuses == {Status.QUEUED}
 
 
 async def test_a_conflict_is_tried_again_at_once_and_three_are_told(words: LogWords) -> None:
@@ -133,8 +172,10 @@ class Table:
     def __init__(self, name: str, *pages: Sequence[Left] | Permanent) -> None:
         self.name = name
         self._pages = list(pages)
+        self.asked: list[float] = []
 
-    async def reap(self) -> list[Left]:
+    async def reap(self, *, ended_for: float = 0.0) -> list[Left]:
+        self.asked.append(ended_for)
         page = self._pages.pop(0) if self._pages else ()
         if isinstance(page, Permanent):
             raise page
@@ -145,7 +186,7 @@ async def test_a_table_that_cannot_be_reaped_keeps_no_other_from_it() -> None:
     metrics = Metrics()
     good = Table("good", [left("QUEUED"), left("DEAD_LETTER")], [left("PARKED")])
     bad = Table("bad", Permanent(Code.VALIDATION_ERROR, "no"))
-    await TableReaper([bad, good], metrics, Health(), clock=VirtualClock()).sweep()
+    await TableReaper([bad, good], metrics, spared_seconds=lambda: 0.0, clock=VirtualClock()).sweep()
 
     text = metrics.text(dropped_log_keys=0).decode()
     for action in ("requeued", "dead_lettered", "other"):
@@ -153,17 +194,19 @@ async def test_a_table_that_cannot_be_reaped_keeps_no_other_from_it() -> None:
 
 
 async def test_after_an_outage_the_holders_of_further_tables_come_first_too() -> None:
-    clock = VirtualClock()
-    health, metrics = Health(clock=clock, lease_seconds=LEASE), Metrics()
-    tables = TableReaper([Table("good", [left("QUEUED")])], metrics, health, clock=clock)
+    clock, table = VirtualClock(), Table("good", [left("QUEUED")])
+    health = Health(clock=clock, lease_seconds=LEASE)
+    tables = TableReaper([table], Metrics(), spared_seconds=lambda: health.spared_seconds, clock=clock)
+    health.note_database(None)
+    clock.suspend(1)
     health.note_database(AWAY)
     health.note_database(None)
     await tables.sweep()
-    assert 'table="good"' not in metrics.text(dropped_log_keys=0).decode()
-
-    clock.suspend(LEASE)
+    clock.suspend(2 * LEASE)
     await tables.sweep()
-    assert 'action="requeued",table="good"} 1.0' in metrics.text(dropped_log_keys=0).decode()
+
+    assert table.asked[0] >= 1
+    assert table.asked[-1] == 0
 
 
 @pytest.mark.parametrize("pruned", [None, Pruned(500, 0, 0, False), Pruned(9, 3, 5, True)])
