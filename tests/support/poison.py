@@ -16,6 +16,18 @@ def feed(db: Database, count: int, *, priority: int) -> None:
     )
 
 
+def enqueue_suspects(db: Database, count: int, *, seconds: float, due_for: float = 0) -> list[str]:
+    """Jobs whose workers have died twice, innocent all of them, and due for so many seconds."""
+    rows = db.run(
+        "INSERT INTO jobs (tenant_id, type, payload, attempts, fail_code, scheduled_at)"
+        " SELECT %s, 'TEST_EFFECT', jsonb_build_object('key', 'suspect ' || n, 'seconds', %s::float8), 2,"
+        " 'LEASE_EXPIRED', now() - make_interval(secs => %s) FROM generate_series(1, %s) AS n"
+        " RETURNING job_id",
+        [db.tenant(), seconds, due_for, count],
+    )
+    return [str(row["job_id"]) for row in rows]
+
+
 def check_poison(db: Database, poison: str, exits: list[int]) -> None:
     """Five workers died of it, each is named in an event, and nobody tried a sixth time."""
     claims = tenures(db, poison)
