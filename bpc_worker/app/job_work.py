@@ -48,7 +48,6 @@ def job_work(
             health=base.health, metrics=base.metrics, clock=seconds_since_boot,
         ),
         poll_seconds=poll_seconds,
-        suspect_check_seconds=base.settings.jobs.lease_seconds / 4,
         stuck=stuck,
     )  # fmt: skip
     parts = JobParts(

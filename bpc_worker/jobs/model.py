@@ -84,7 +84,7 @@ class Claim:
     parent_job_id: JobId | None = None
     correlation_id: str | None = None
     traceparent: str | None = None
-    suspect: bool = False
+    lease_expired_before: bool = False  # its last holder died on it
 
 
 @dataclass(frozen=True, slots=True)

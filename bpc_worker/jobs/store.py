@@ -204,10 +204,8 @@ class JobStore(Protocol):
     async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """All of them or none, in their order; an idempotency key that is there already adds nothing."""
 
-    async def claim(
-        self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps = _NO_CAPS, ends: Ends = ()
-    ) -> Look:
-        """Take up to `limit` due jobs; one suspect alone when this worker is idle.
+    async def claim(self, *, limit: int, fresh: bool = True, caps: Caps = _NO_CAPS, ends: Ends = ()) -> Look:
+        """Take up to `limit` due jobs that are not suspect.
 
         Best priority first, then oldest, but for two shares: by the count n of this store's claims, from 1
         on, n mod 4 = 0 begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest
@@ -218,9 +216,6 @@ class JobStore(Protocol):
 
     async def release_unconfirmed_claims(self) -> None:
         """Give back what a claim took whose answer never came; nothing to do as a rule."""
-
-    async def suspect_waiting(self) -> bool:
-        """Whether a suspect has waited so long that a busy worker should empty itself for it."""
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal: ...
 

@@ -66,7 +66,7 @@ class Row:
         return self.fail_code == Code.LEASE_EXPIRED and self.attempts >= _SUSPECT_ATTEMPTS
 
     def begin(self, owner: str, token: LeaseToken, now: datetime, lease: timedelta) -> Claim:
-        suspect = self.suspect
+        lease_expired_before = self.fail_code == Code.LEASE_EXPIRED
         self.status = Status.RUNNING
         self.attempts += 1
         self.lease_owner, self.lease_token, self.lease_expires_at = owner, token, now + lease
@@ -91,7 +91,7 @@ class Row:
             parent_job_id=self.parent_job_id,
             correlation_id=self.correlation_id,
             traceparent=self.traceparent,
-            suspect=suspect,
+            lease_expired_before=lease_expired_before,
         )
 
     def fail(self, error: ErrorInfo, now: datetime, *, reason: str | None = None) -> None:

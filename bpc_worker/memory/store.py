@@ -13,7 +13,6 @@ from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
 from bpc_worker.memory import edges, json_values
-from bpc_worker.memory.heaps import rank
 from bpc_worker.memory.rows import Failure, JobEvent, Row
 from bpc_worker.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
 from bpc_worker.memory.turns import SharedCaps, Turns
@@ -76,23 +75,19 @@ class MemoryJobStore:
         self,
         *,
         limit: int,
-        idle: bool,
         fresh: bool = True,  # noqa: ARG002 - nothing is passed over: a look costs no round trip here
         caps: Caps | None = None,
         ends: Ends = (),
     ) -> Look:
         written = await self.settle_group(ends) if ends else ()
-        look = self._look(limit, idle=idle, caps=caps)
+        look = self._look(limit, caps=caps)
         return replace(look, ended=len(written) == len(ends))
 
-    def _look(self, limit: int, *, idle: bool, caps: Caps | None) -> Look:
+    def _look(self, limit: int, *, caps: Caps | None) -> Look:
         now, heaps = self._clock.now, self.table.heaps
         heaps.promote(now)
         pots = SharedCaps(caps or {})
         mine = self._mine(now, pots.empty)
-        if idle and (suspect := self._suspect(mine)) is not None:
-            self._turns.claims += 1
-            return Look(claims=[self._begin(suspect, now)])
 
         def eligible(row: Row) -> bool:
             return not row.suspect and mine(row)
@@ -117,11 +112,6 @@ class MemoryJobStore:
         paused = self.table.paused(now, pauses)
         return lambda row: row.type in types and row.queue in self._settings.queues and not paused(row)
 
-    def _suspect(self, mine: Eligible) -> Row | None:
-        return min(
-            (row for row in self.table.heaps.ready() if row.suspect and mine(row)), key=rank, default=None
-        )
-
     def _next_due_in(self, now: datetime, leaving_out: Collection[str] = ()) -> float | None:
         """A paused tenant's job counts, as in PostgreSQL: an idle look costs less than reading past many."""
         mine = self._mine(now, leaving_out, _PLACES)
@@ -131,15 +121,6 @@ class MemoryJobStore:
 
     async def release_unconfirmed_claims(self) -> None:
         """Every claim is heard here."""
-
-    async def suspect_waiting(self) -> bool:
-        now = self._clock.now
-        self.table.heaps.promote(now)
-        mine = self._mine(now)
-        return any(
-            row.suspect and mine(row) and row.scheduled_at <= now - self._lease
-            for row in self.table.heaps.ready()
-        )
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         now = self._clock.now

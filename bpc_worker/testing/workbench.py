@@ -180,7 +180,7 @@ class Workbench:
         """
         attempts = 0
         while True:
-            look = await self.store.claim(limit=1, idle=True)
+            look = await self.store.claim(limit=1)
             for claim in look.claims:
                 await self._run(claim)
                 attempts += 1

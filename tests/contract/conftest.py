@@ -52,5 +52,5 @@ async def _bench(request: pytest.FixtureRequest, settings: QueueSettings) -> Asy
 async def _ready(side: Side, clock: FakeClock) -> Bench:
     tenant = tenant_number(0xACE)
     side.tenant(tenant)
-    await side.store.claim(limit=1, idle=True)
+    await side.store.claim(limit=1)
     return Bench(side, tenant, clock)

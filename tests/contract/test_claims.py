@@ -55,27 +55,6 @@ async def a_suspect(bench: Bench) -> JobId:
     return job_id
 
 
-async def test_a_suspect_is_claimed_alone_and_only_by_an_idle_worker(bench: Bench) -> None:
-    suspect = await a_suspect(bench)
-    others = [await bench.add(priority=Priority.CRITICAL) for _ in range(3)]
-
-    busy = await bench.claim(idle=False)
-    assert [claim.job_id for claim in busy] == others
-    await bench.add()
-    [claim] = await bench.claim(idle=True)
-    assert (claim.job_id, claim.suspect) == (suspect, True)
-
-
-async def test_a_suspect_that_waits_long_is_noticed(bench: Bench) -> None:
-    row = bench.side.row(await a_suspect(bench))
-    waited = (bench.clock.now - row["scheduled_at"]).total_seconds()  # type: ignore[operator]  # a datetime
-    bench.side.advance(LEASE_SECONDS - waited - 1)
-
-    assert not await bench.store.suspect_waiting()
-    bench.side.advance(1)
-    assert await bench.store.suspect_waiting()
-
-
 async def test_equals_come_first_in_first_out(bench: Bench) -> None:
     jobs = [await bench.add() for _ in range(20)]
 
@@ -154,11 +133,11 @@ async def test_a_look_says_whether_there_is_more(bench: Bench) -> None:
 async def test_no_more_are_taken_of_some_types_than_their_cap_allows(bench: Bench) -> None:
     many = [await bench.add(priority=Priority.HIGH) for _ in range(4)]
     free = await bench.add("TEST_EFFECT", priority=Priority.LOW)
-    capped = await bench.store.claim(limit=4, idle=True, caps={frozenset(["TEST_NOOP"]): 2})
+    capped = await bench.store.claim(limit=4, caps={frozenset(["TEST_NOOP"]): 2})
 
     assert [claim.job_id for claim in capped.claims] == [*many[:2], free]
     assert not capped.more
-    assert not (await bench.store.claim(limit=4, idle=True, caps={frozenset(["TEST_NOOP"]): 0})).claims
+    assert not (await bench.store.claim(limit=4, caps={frozenset(["TEST_NOOP"]): 0})).claims
     assert [claim.job_id for claim in await bench.claim()] == many[2:]
 
 
@@ -176,7 +155,7 @@ async def test_looks_that_go_on_where_the_last_one_ended_miss_nothing(bench: Ben
         )
     found = await bench.claim(3)
     fresh = False
-    while (claims := (await bench.store.claim(limit=3, idle=False, fresh=fresh)).claims) or not fresh:
+    while (claims := (await bench.store.claim(limit=3, fresh=fresh)).claims) or not fresh:
         found += claims
         fresh = len(claims) < 3
 
@@ -255,18 +234,6 @@ async def test_a_pause_holds_for_shares_too(bench: Bench) -> None:
     await pause(bench, PauseKind.TENANT, str(tenant_number(1)))
 
     await bench.skip_claims(16)
-
-
-@pytest.mark.parametrize("kind", list(PauseKind))
-async def test_a_paused_suspect_is_neither_claimed_nor_waited_for(bench: Bench, kind: PauseKind) -> None:
-    names = {PauseKind.QUEUE: "default", PauseKind.TYPE: "TEST_NOOP", PauseKind.TENANT: str(bench.tenant)}
-    await a_suspect(bench)
-    bench.side.advance(LEASE_SECONDS)
-    assert await bench.store.suspect_waiting()
-    await pause(bench, kind, names[kind])
-
-    assert not await bench.store.suspect_waiting()
-    assert await bench.claim() == []
 
 
 async def test_a_pause_without_a_name_or_a_reason_is_refused(bench: Bench) -> None:

@@ -14,16 +14,15 @@ async def claimed(bench: Bench, count: int) -> list[Claim]:
     return await bench.claim(count)
 
 
-@pytest.mark.parametrize("idle", [True, False])
 @pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize("looks_before", range(8))  # whoever has a turn
-async def test_both_halves_take_place(bench: Bench, looks_before: int, idle: bool, fresh: bool) -> None:  # noqa: FBT001
+async def test_both_halves_take_place(bench: Bench, looks_before: int, fresh: bool) -> None:  # noqa: FBT001
     ending = await claimed(bench, 2)
     for _ in range(looks_before):
-        await bench.store.claim(limit=1, idle=False)
+        await bench.store.claim(limit=1)
     waiting = [await bench.add() for _ in range(2)]
     ends = [(claim, settled(claim, Done('{"n": 1}', b"h" * 32))) for claim in ending]
-    look = await bench.store.claim(limit=2, idle=idle, fresh=fresh, ends=ends)
+    look = await bench.store.claim(limit=2, fresh=fresh, ends=ends)
 
     assert look.ended
     assert [claim.job_id for claim in look.claims] == waiting
@@ -36,7 +35,7 @@ async def test_both_halves_take_place(bench: Bench, looks_before: int, idle: boo
 
 async def test_ends_are_written_where_nothing_is_due(bench: Bench) -> None:
     [claim] = await claimed(bench, 1)
-    look = await bench.store.claim(limit=5, idle=False, ends=[(claim, settled(claim, Done()))])
+    look = await bench.store.claim(limit=5, ends=[(claim, settled(claim, Done()))])
 
     assert (look.ended, list(look.claims), look.more) == (True, [], False)
     assert bench.side.row(claim.job_id)["status"] == "SUCCEEDED"
@@ -53,7 +52,7 @@ async def test_an_end_under_a_lost_lease_is_not_written(bench: Bench) -> None:
         (lost, settled(lost, Done())),
         (again[held.job_id], settled(again[held.job_id], Done())),
     ]
-    look = await bench.store.claim(limit=1, idle=False, ends=ends)
+    look = await bench.store.claim(limit=1, ends=ends)
 
     assert not look.ended
     assert len(look.claims) == 1
@@ -69,7 +68,7 @@ async def test_one_that_cannot_be_stored_spoils_both_halves(bench: Bench) -> Non
     waiting = await bench.add()
     ends = [(good, settled(good, Done())), (bad, settled(bad, Done("{not JSON")))]
     with pytest.raises(Permanent, match="VALIDATION_ERROR"):
-        await bench.store.claim(limit=1, idle=False, ends=ends)
+        await bench.store.claim(limit=1, ends=ends)
 
     assert [bench.side.row(claim.job_id)["status"] for claim in (good, bad)] == ["RUNNING", "RUNNING"]
     assert bench.side.row(waiting)["status"] == "QUEUED"

@@ -55,7 +55,7 @@ async def test_while_open_no_attempt_is_counted_and_the_hundred_and_first_snooze
     store = PostgresJobs(Dsn(url=db.url, application_name="test"), settings, now=NOON)
 
     async def one_look() -> tuple[Claim, Status | None]:
-        [claim] = (await store.claim(limit=1, idle=True)).claims
+        [claim] = (await store.claim(limit=1)).claims
         outcome = await attempt(cast("HandlerSpec[msgspec.Struct]", outside.spec), claim, outside.context)
         assert not isinstance(outcome, Lost)
         return claim, await store.settle(claim, settlement(claim, outcome, backoff=Backoff(), dice=0.0))

@@ -91,26 +91,24 @@ class Histories(RuleBasedStateMachine):
 
     @rule(
         limit=st.integers(1, 4),
-        idle=st.booleans(),
         cap=st.sampled_from([None, None, 0, 1, 2]),
         ending=st.lists(numbers, max_size=3),
     )
-    def claim(self, limit: int, idle: bool, cap: int | None = None, ending: Sequence[int] = ()) -> None:  # noqa: FBT001 - drawn by name
+    def claim(self, limit: int, cap: int | None = None, ending: Sequence[int] = ()) -> None:
         """It takes some successes along."""
-        self.agree(self.model.suspect_waiting(), lambda taken: taken.side.store.suspect_waiting())
         chosen = self._chosen(ending) if self.claims else []
         ends = {number: settled(self.taken[0].claims[number], DONE) for number in chosen}
         written = [
             self.model.settle(number, self.claims[number].job, end, repeated=False)
             for number, end in ends.items()
         ]
-        expected = self.model.claim(limit, idle=idle, cap=cap)
+        expected = self.model.claim(limit, cap=cap)
         caps = {} if cap is None else {frozenset(SETTINGS.types[:1]): cap}
         self.claims += expected.claims
 
         async def claim(taken: Taken) -> object:
             ended = [(taken.claims[number], settled(taken.claims[number], DONE)) for number in chosen]
-            look = await taken.side.store.claim(limit=limit, idle=idle, caps=caps, ends=ended)
+            look = await taken.side.store.claim(limit=limit, caps=caps, ends=ended)
             taken.claims += look.claims
             return look.ended, found_in(taken, look)
 
@@ -119,7 +117,7 @@ class Histories(RuleBasedStateMachine):
     @rule(some=st.lists(outcomes, min_size=1, max_size=4))
     def claim_and_settle(self, some: list[Settleable]) -> None:
         first = len(self.claims)
-        self.claim(limit=len(some), idle=False)
+        self.claim(limit=len(some))
         for number, outcome in zip(range(first, len(self.claims)), some, strict=False):
             self.settle(number=number, outcome=outcome)
 
@@ -200,7 +198,7 @@ class Histories(RuleBasedStateMachine):
     @rule(times=st.integers(1, 3))
     def claim_and_die(self, times: int) -> None:
         for _ in range(times):
-            self.claim(limit=2, idle=True)
+            self.claim(limit=2)
             self.time_goes_by(LEASE_SECONDS)
             self.reap()
             self.time_goes_by(10.0)

@@ -145,11 +145,9 @@ async def queued_in(taken: Taken, work: Coroutine[object, object, list[Enqueued]
 def found_in(taken: Taken, look: Look) -> Found:
     first = len(taken.claims) - len(look.claims)
     claims = [
-        Claimed(number, taken.jobs.index(claim.job_id), claim.attempts, claim.snoozes, claim.suspect)
+        Claimed(number, taken.jobs.index(claim.job_id), claim.attempts, claim.snoozes)
         for number, claim in enumerate(look.claims, start=first)
     ]
-    if any(claim.suspect for claim in claims):  # whoever runs one takes nothing beside it, whatever there is
-        return Found(claims, more=False, next_due_in=None)
     seconds = None if look.next_due_in is None else round(look.next_due_in, 6)
     return Found(claims, look.more, seconds)
 

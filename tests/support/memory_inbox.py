@@ -143,7 +143,7 @@ class Bench:
 
     async def end(self, *, badly: bool = False) -> None:
         """A worker has dealt with the next job."""
-        [claim] = (await self.store.claim(limit=1, idle=True)).claims
+        [claim] = (await self.store.claim(limit=1)).claims
         outcome: Settleable = Failed(an_error()) if badly else Done()
         await self.store.settle(claim, settled(claim, outcome))
 

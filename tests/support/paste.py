@@ -16,7 +16,7 @@ _NOBODY = f"'{UUID(int=0)}'"
 
 # A worker with three types in two queues that looks everywhere; a job that ended well.
 EXAMPLES: Mapping[str, str] = MappingProxyType({
-    "limit": "10", "window": "20", "reach": "20", "hops": "8", "idle": "false", "scan": "true",
+    "limit": "10", "window": "20", "reach": "20", "hops": "8", "scan": "true",
     "at_queues": "'{default,slow}'", "at_types": """'{"",""}'""", "at_priorities": "'{-1,-1}'",
     "since": "'{-infinity,-infinity}'", "since_ids": f"'{{{UUID(int=0)},{UUID(int=0)}}}'",
     "queues": "'{default,slow}'", "types": "'{COMPILE_PASSPORT,SIGN_PASSPORT,TEST_NOOP}'",

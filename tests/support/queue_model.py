@@ -64,7 +64,6 @@ class Claimed:
     job: int
     attempts: int
     snoozes: int
-    suspect: bool
 
 
 @dataclass(frozen=True)
@@ -109,15 +108,12 @@ class QueueModel:
         self.jobs += added
         return found
 
-    def claim(self, limit: int, *, idle: bool, cap: int | None = None) -> Found:
+    def claim(self, limit: int, *, cap: int | None = None) -> Found:
         """A cap is on the first of the types."""
         leaving_out = self._types[:1] if cap == 0 else ()
         self._looks += 1
         waiting = [job for job in self._waiting() if job.wish.type not in leaving_out]
         ready = sorted((job for job in waiting if job.scheduled_at <= self.now), key=lambda job: job.rank)
-        suspects = [job for job in ready if job.suspect]
-        if idle and suspects:
-            return Found([self._begin(suspects[0])], more=False, next_due_in=None)
         due = [job for job in ready if not job.suspect]
         if not due:
             return Found([], more=False, next_due_in=self._next_due_in(leaving_out))
@@ -131,7 +127,7 @@ class QueueModel:
         return Found([self._begin(job) for job in due[:limit]], more=len(due) > limit, next_due_in=None)
 
     def _begin(self, job: Job) -> Claimed:
-        claimed = Claimed(self._claims, job.number, job.attempts + 1, job.snoozes, job.suspect)
+        claimed = Claimed(self._claims, job.number, job.attempts + 1, job.snoozes)
         job.status, job.claim, job.lease_until, job.stage = (
             "RUNNING",
             self._claims,
@@ -175,9 +171,6 @@ class QueueModel:
         names = {"queue": job.wish.queue, "type": job.wish.type, "tenant": str(job.wish.tenant)}
         pauses = [self.pauses[kind, names[kind]] for kind in kinds if (kind, names[kind]) in self.pauses]
         return any(pause.expires_at is None or pause.expires_at > self.now for pause in pauses)
-
-    def suspect_waiting(self) -> bool:
-        return any(job.suspect and job.scheduled_at <= self.now - self._lease for job in self._waiting())
 
     def renew(self, claims: list[tuple[int, int]], stage: str) -> dict[int, str]:
         """By (claim, job): what became of each claim."""

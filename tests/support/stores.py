@@ -163,11 +163,11 @@ class Bench:
         job = NewJob(type=job_type, **more)  # type: ignore[arg-type]  # whatever the test names
         return (await self.store.enqueue(tenant or self.tenant, job)).job_id
 
-    async def claim(self, limit: int = 10, *, idle: bool = True) -> list[Claim]:
-        return list((await self.look(limit, idle=idle)).claims)
+    async def claim(self, limit: int = 10) -> list[Claim]:
+        return list((await self.look(limit)).claims)
 
-    async def look(self, limit: int = 10, *, idle: bool = True) -> Look:
-        return await self.store.claim(limit=limit, idle=idle)
+    async def look(self, limit: int = 10) -> Look:
+        return await self.store.claim(limit=limit)
 
     async def skip_claims(self, count: int) -> None:
         """By what they are counted, some claims begin out of order: go past them while nothing is due."""

@@ -15,7 +15,7 @@ from bpc_worker.engine.health import Health
 from bpc_worker.engine.settler import End, Settler
 from bpc_worker.engine.wake import Wake
 from bpc_worker.jobs.errors import JobError, Unavailable
-from bpc_worker.jobs.model import Claim, LeaseToken, Released, Status
+from bpc_worker.jobs.model import Claim, Released, Status
 from bpc_worker.jobs.store import Caps, JobStore, Look
 from bpc_worker.observability import log
 
@@ -65,21 +65,15 @@ class _Answer(NamedTuple):
 
 
 class Intake:
-    def __init__(
-        self, parts: IntakeParts, *, poll_seconds: float, suspect_check_seconds: float, stuck: asyncio.Event
-    ) -> None:
+    def __init__(self, parts: IntakeParts, *, poll_seconds: float, stuck: asyncio.Event) -> None:
         self._parts = parts
         self._slots = parts.slots
         self._ahead = ClaimsAhead(parts.slots, parts.clock)
         self._poll_seconds = poll_seconds
-        self._suspect_check_seconds = suspect_check_seconds
         self._stuck = stuck  # the process is about to end: what it gave back is not for itself
         self._handlers_blocked = False
         self._held = 0  # claimed, and no end of it durable yet
         self._going_back: set[LazyEvent] = set()
-        self._suspect: LeaseToken | None = None
-        self._emptying_for_suspect = False
-        self._suspect_checked_at = parts.clock()
         self._fresh_at = -math.inf
         self._empty_claims = 0  # in a row
         self._looked_everywhere = False  # since the last rest
@@ -144,8 +138,6 @@ class Intake:
         """How many jobs a claim may bring, with so many slots that should be free when it is answered."""
         if self._stuck.is_set() or self._parts.health.draining or self._handlers_blocked:
             return 0
-        if self._held and (self._emptying_for_suspect or self._suspect is not None):
-            return 0
         return self._slots.room(self._held, ahead)
 
     @property
@@ -162,7 +154,6 @@ class Intake:
         parts = self._parts
         try:
             await parts.store.release_unconfirmed_claims()
-            await self._mind_suspects()
             limit = self._expected_room(ahead)
             if limit <= 0 or not parts.health.may_claim:
                 return None
@@ -192,11 +183,8 @@ class Intake:
     def _take(self, look: Look, caps: Caps, sent_at: float) -> tuple[Look, int]:
         """Its claims have their slots from now on. How many more should be free at the next answer."""
         has_room, expected = self._ahead.take([claim.type for claim in look.claims], caps, sent_at)
-        for claim in look.claims:
-            if claim.suspect:
-                self._suspect = claim.lease_token
         self._held += len(look.claims)
-        if has_room and self._suspect is None:  # beside which nothing is claimed
+        if has_room:
             look = replace(look, more=True)
         return look, expected
 
@@ -206,9 +194,7 @@ class Intake:
         with settler.ends_for_next_claim() as riding:
             ends = [(end.claim, end.settlement) for end in riding]
             try:
-                look = await self._parts.store.claim(
-                    limit=limit, idle=not self._held, fresh=fresh, caps=caps, ends=ends
-                )
+                look = await self._parts.store.claim(limit=limit, fresh=fresh, caps=caps, ends=ends)
             except BaseException as error:
                 settler.retry_unconfirmed(riding)
                 if riding and not isinstance(error, Unavailable):
@@ -218,14 +204,6 @@ class Intake:
             return look, riding
         settler.retry_unconfirmed(riding)
         return look, ()
-
-    async def _mind_suspects(self) -> None:
-        """A worker that is never idle empties itself when a suspect has waited too long."""
-        now = self._parts.clock()
-        if not self._held or now - self._suspect_checked_at < self._suspect_check_seconds:
-            return
-        self._suspect_checked_at = now
-        self._emptying_for_suspect = await self._parts.store.suspect_waiting()
 
     def leave_slot(self, claim: Claim) -> list[Claimed]:
         """Its handler is through. Those that came early and begin in its place."""
@@ -239,11 +217,6 @@ class Intake:
         """Its end is durable, or it is somebody else's."""
         was_full = self._room <= 0
         self._held -= 1
-        if claim.lease_token == self._suspect:
-            self._suspect = None
-        if not self._held and self._emptying_for_suspect:
-            self._emptying_for_suspect = False
-            self.look_everywhere()  # the suspect is not where the last jobs were found
         if was_full:
             self._parts.wake.ring("slot")
 

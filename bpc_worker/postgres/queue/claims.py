@@ -135,15 +135,13 @@ class Probes:
         if live is not None:
             self._since = {Place(*found[:3]): Row(*found[3:]) for found in live}  # type: ignore[arg-type]
         if turn != "ring":  # the ring's job may stand behind others at its place
-            self._since |= _heads([claim for claim in claims if not claim.suspect])
+            self._since |= _heads(claims)
 
 
 def _pots(caps: Caps, types: Sequence[str]) -> dict[str, Sequence[object]]:
     """For each type the number, from 1, of the cap that counts it."""
     numbers = {name: number for number, names in enumerate(caps, start=1) for name in names}
-    full = {name for names, most in caps.items() for name in names if most <= 0}
     return {
-        "open_types": [name for name in types if name not in full],
         "pot": [numbers.get(name) for name in types],
         "pots": list(caps.values()),
     }
@@ -200,15 +198,13 @@ class Claims:
         self._probes = Probes(settings.queues, settings.types)
         self._unconfirmed: dict[UUID, _UnconfirmedClaim] = {}
 
-    async def take(
-        self, *, limit: int, idle: bool, fresh: bool, caps: Caps, ends: Ends, now: datetime | None
-    ) -> Look:
+    async def take(self, *, limit: int, fresh: bool, caps: Caps, ends: Ends, now: datetime | None) -> Look:
         """Behind a pooler without the ends: its session has no lock_timeout, and waits for a locked row."""
         if ends and not self._link.dsn.prepared_statements:
-            look = await self.take(limit=limit, idle=idle, fresh=fresh, caps=caps, ends=(), now=now)
+            look = await self.take(limit=limit, fresh=fresh, caps=caps, ends=(), now=now)
             return replace(look, ended=False)
         turn, params = self._probes.plan(caps, limit=limit, fresh=fresh)
-        given = {"idle": idle, "now": now, "nonce": nonce(), "ends": told(ends) if ends else NO_ENDS}
+        given = {"now": now, "nonce": nonce(), "ends": told(ends) if ends else NO_ENDS}
         rows = await self._answered(params | self._terms | given)
         known = _Known(*rows[0][:_KNOWN])
         claims = [Claim(*row[_KNOWN:]) for row in rows if row[_KNOWN] is not None]

@@ -93,24 +93,12 @@ class PostgresJobs:
             return done
 
     async def claim(
-        self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()
+        self, *, limit: int, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()
     ) -> Look:
-        return await self.claims.take(
-            limit=limit, idle=idle, fresh=fresh, caps=caps or {}, ends=ends, now=self.now
-        )
+        return await self.claims.take(limit=limit, fresh=fresh, caps=caps or {}, ends=ends, now=self.now)
 
     async def release_unconfirmed_claims(self) -> None:
         await self.claims.release_unconfirmed()
-
-    async def suspect_waiting(self) -> bool:
-        params = {
-            "now": self.now,
-            "types": list(self._settings.types),
-            "queues": list(self._settings.queues),
-            "patience_seconds": self._settings.lease_seconds,
-        }
-        [row] = await self._run(self._looks, "suspect_waiting", params)
-        return bool(row["waiting"])
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         params = {

@@ -5,8 +5,7 @@
 -- of every queue and goes from one to the next by the index; without it, the places told are all. Candidates are read
 -- without locking, a few more than wanted, then locked in their order; what others hold is passed over. Some types share
 -- a pot, from which only so many are taken. By turns the first is another one: the next tenant's in the ring, or the
--- oldest whatever its priority. A suspect (its last holder died on it at least twice) is taken only by an idle worker,
--- and alone: otherwise a job that kills its process takes its neighbours with it.
+-- oldest whatever its priority. Suspects are not among them: claim_suspect.sql takes those.
 -- `priority >= 0` says that jobs_probe is meant, `<= 3` jobs_ring. There is a row even when nothing was claimed.
 WITH RECURSIVE paused AS MATERIALIZED (
   SELECT ARRAY(SELECT kind || ' ' || name FROM job_pauses
@@ -23,18 +22,10 @@ walk (queue, type, priority, since, since_id) AS (
     ORDER BY type, priority, scheduled_at, job_id LIMIT 1) AS next
   WHERE %(scan)s::boolean
 ),
-suspect AS MATERIALIZED (
-  SELECT job_id FROM jobs, paused
-  WHERE %(idle)s::boolean AND status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2
-    AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
-    AND queue = ANY (%(queues)s::text[]) AND type = ANY (%(open_types)s::text[])
-    AND NOT ARRAY['queue ' || queue, 'type ' || type, 'tenant ' || tenant_id] && names
-  ORDER BY priority, scheduled_at, job_id LIMIT 1 FOR UPDATE OF jobs SKIP LOCKED
-),
 place AS MATERIALIZED (
   SELECT queue, type, priority, since, since_id, names, pot, least((%(pots)s::integer[])[pot], %(window)s::integer) AS most
   FROM paused, walk JOIN unnest(%(types)s::text[], %(pot)s::integer[]) AS mine (type, pot) USING (type)
-  WHERE NOT ARRAY['queue ' || queue, 'type ' || type] && names AND NOT EXISTS (SELECT FROM suspect)
+  WHERE NOT ARRAY['queue ' || queue, 'type ' || type] && names
 ),
 candidate AS MATERIALIZED (  -- level by level, no further than needed; above them all, in its turn, the oldest
   SELECT hit.job_id, level.priority, hit.scheduled_at, hit.pot, hit.most
@@ -89,7 +80,7 @@ claimed AS (
       lease_token = encode(substring(sha256(convert_to(%(nonce)s::text || job_id, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid,
       lease_expires_at = coalesce(%(now)s::timestamptz, now()) + make_interval(secs => %(lease_seconds)s),
       last_heartbeat_at = coalesce(%(now)s::timestamptz, now()), started_at = coalesce(%(now)s::timestamptz, now())
-  WHERE job_id = ANY (ARRAY(SELECT job_id FROM suspect) || ARRAY(
+  WHERE job_id = ANY (ARRAY(
     SELECT locked.job_id FROM wanted CROSS JOIN LATERAL (
       SELECT job_id FROM jobs
       WHERE job_id = wanted.job_id AND status = 'QUEUED' AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
@@ -97,7 +88,7 @@ claimed AS (
     LIMIT %(limit)s::integer))
   RETURNING job_id, lease_token, lease_owner, tenant_id, type, queue, priority, payload::text AS payload, attempts,
             max_attempts, snoozes, scheduled_at, created_at, started_at, spec_hash, parent_job_id, correlation_id,
-            traceparent, fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AND attempts > 2 AS suspect
+            traceparent, fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED' AS lease_expired_before
 ),
 -- include: held
     FOR UPDATE) AS job

@@ -61,7 +61,7 @@ class Churner:
             began = time.perf_counter()
             fresh = self._always_fresh or began - self._fresh_at >= POLL_SECONDS
             self._fresh_at = began if fresh else self._fresh_at
-            look = await self._jobs.claim(limit=BATCH, idle=False, fresh=fresh)
+            look = await self._jobs.claim(limit=BATCH, fresh=fresh)
             claimed = time.perf_counter()
             assert len(look.claims) == BATCH
             settled = await self._jobs.settle_group([(claim, DONE) for claim in look.claims])

@@ -98,7 +98,7 @@ class Claimer:
     async def run(self, times: int) -> None:
         for _ in range(times):
             began = time.perf_counter()
-            look = await self._jobs.claim(limit=BATCH, idle=False)
+            look = await self._jobs.claim(limit=BATCH)
             self.taken.append((time.perf_counter() - began) * 1000)
             assert len(look.claims) == BATCH
             await self._jobs.settle_group([(claim, DONE) for claim in look.claims])

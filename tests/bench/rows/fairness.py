@@ -76,7 +76,7 @@ def inversions(bench: Bench) -> tuple[int, int]:
 
 async def drained(db: Database) -> list[list[Claim]]:
     jobs, looks = store(db.url), []
-    while (look := await jobs.claim(limit=BATCH, idle=False)).claims:
+    while (look := await jobs.claim(limit=BATCH)).claims:
         looks.append(list(look.claims))
         await jobs.settle_group([(claim, DONE) for claim in look.claims])
     jobs.close()

@@ -48,24 +48,20 @@ class Store(MemoryJobStore):
         self.looks: list[tuple[int, bool, int]] = []  # limit, fresh, ends
         self.troubles: list[JobError] = []
         self.unwritten = False  # ends that travel with a claim are not all written
-        self.suspects = False
         self.go_on = asyncio.Event()
         self.go_on.set()
 
     async def claim(
-        self, *, limit: int, idle: bool, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()
+        self, *, limit: int, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()
     ) -> Look:
         self.looks.append((limit, fresh, len(ends)))
         await self.go_on.wait()
         if self.troubles:
             raise self.troubles.pop(0)
         if self.unwritten and ends:
-            look = await super().claim(limit=limit, idle=idle, fresh=fresh, caps=caps)
+            look = await super().claim(limit=limit, fresh=fresh, caps=caps)
             return replace(look, ended=False)
-        return await super().claim(limit=limit, idle=idle, fresh=fresh, caps=caps, ends=ends)
-
-    async def suspect_waiting(self) -> bool:
-        return self.suspects
+        return await super().claim(limit=limit, fresh=fresh, caps=caps, ends=ends)
 
     async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
         return await super().settle_group(ends)
@@ -138,9 +134,7 @@ class Room:
         self.slots = Slots(
             slots, in_children=["TEST_CHILD"], max_useful_jobs=lambda: useful, io_bound=["TEST_OUTSIDE"]
         )
-        self.intake = Intake(
-            self._intake_parts(limits), poll_seconds=POLL, suspect_check_seconds=15, stuck=self.stuck
-        )
+        self.intake = Intake(self._intake_parts(limits), poll_seconds=POLL, stuck=self.stuck)
         self.ended: list[str] = []
         self.let_go = asyncio.Event()
         self.handle: Handle = self.until_let_go

@@ -57,7 +57,7 @@ class Bench:
 
     async def claim(self) -> Claim:
         await self.store.enqueue(A_TENANT, a_job())
-        [claim] = (await self.store.claim(limit=1, idle=True)).claims
+        [claim] = (await self.store.claim(limit=1)).claims
         return claim
 
     async def hold(self) -> Lease:

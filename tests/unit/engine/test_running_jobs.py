@@ -300,4 +300,4 @@ async def test_a_bug_at_the_end_leaves_the_job_to_the_reaper(monkeypatch: pytest
 
     assert room.jobs.busy == 0
     assert room.statuses() == ["RUNNING"]
-    assert isinstance(await room.store.claim(limit=1, idle=True), Look)
+    assert isinstance(await room.store.claim(limit=1), Look)

@@ -30,7 +30,7 @@ async def add(store: MemoryJobStore, **fields: object) -> JobId:
 
 
 async def claim(store: MemoryJobStore) -> Claim:
-    [claim] = (await store.claim(limit=1, idle=True)).claims
+    [claim] = (await store.claim(limit=1)).claims
     return claim
 
 
@@ -130,8 +130,8 @@ async def test_a_due_job_of_somebody_else_wakes_nobody(store: MemoryJobStore) ->
 
 async def test_a_long_queue_of_retries_stays_in_order(store: MemoryJobStore, clock: FakeClock) -> None:
     jobs = [await add(store) for _ in range(50)]
-    for running in (await store.claim(limit=50, idle=True)).claims:
+    for running in (await store.claim(limit=50)).claims:
         await store.settle(running, settled(running, Retry(an_error())))
     clock.advance(10)
 
-    assert [each.job_id for each in (await store.claim(limit=50, idle=True)).claims] == jobs
+    assert [each.job_id for each in (await store.claim(limit=50)).claims] == jobs

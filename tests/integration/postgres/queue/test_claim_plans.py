@@ -79,12 +79,11 @@ def _through(node: Node) -> object:
 @pytest.mark.parametrize(
     ("name", "indexes"),
     [
-        ("jobs/claim", {"jobs_probe", "jobs_ring", "jobs_suspect", "jobs_pkey"}),
+        ("jobs/claim", {"jobs_probe", "jobs_ring", "jobs_pkey"}),
         ("jobs/settle", {"jobs_pkey"}),
         ("jobs/settle_group", {"jobs_pkey"}),
         ("jobs/renew", {"jobs_pkey"}),
         ("jobs/reap", {"jobs_leased", "jobs_pkey"}),
-        ("jobs/suspect_waiting", {"jobs_suspect"}),
         ("jobs/sample", {"jobs_ring"}),
         ("jobs/running", {"jobs_leased"}),
         ("jobs/overdue", {"jobs_leased"}),

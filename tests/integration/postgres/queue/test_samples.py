@@ -86,7 +86,7 @@ async def test_between_two_counts_everybody_gets_the_last_one(db: Database) -> N
         assert [kind.queued for kind in await other.samples.waiting(every_seconds=10)] == [1]
         later(other, 10)
         assert [kind.queued for kind in await other.samples.waiting(every_seconds=10)] == [2]
-        await other.claim(limit=10, idle=True)
+        await other.claim(limit=10)
         later(other, 10)
         assert await other.samples.waiting(every_seconds=10) == []
         assert db.run("SELECT 1 FROM queue_samples") == []
@@ -98,7 +98,7 @@ async def test_a_claim_that_takes_too_long_is_noted_once(db: Database) -> None:
         job_id = (await store.enqueue(tenant(db), job)).job_id
         await store.enqueue(tenant(db), NewJob(type="TEST_B", expected_duration_ms=1000))
         await store.enqueue(tenant(db), NewJob(type="TEST_A"))  # nobody knows how long it should take
-        await store.claim(limit=10, idle=True)
+        await store.claim(limit=10)
         seen = []
         for each in (store, store, other):
             later(each, 7)
@@ -148,7 +148,7 @@ async def test_another_process_learns_from_the_sample_that_it_is_full(db: Databa
         with pytest.raises(Permanent, match="QUEUE_FULL"):
             await other.enqueue(tenant(db), NewJob(type="TEST_A"))
 
-        await store.claim(limit=10, idle=True)
+        await store.claim(limit=10)
         later(store, 1)
         await store.samples.waiting(every_seconds=0)
         other._capacity._read.clear()  # a second has passed

@@ -141,9 +141,7 @@ async def test_two_workers_never_take_the_same(bench: Bench, side: PostgresSide)
     jobs, found = [], []
     for number in range(60):
         jobs += [await bench.add() for _ in range(1 + number % 3)]
-        looks = await asyncio.gather(
-            *(store.claim(limit=10, idle=False) for store in (side.store, side.other))
-        )
+        looks = await asyncio.gather(*(store.claim(limit=10) for store in (side.store, side.other)))
         found += [claim.job_id for look in looks for claim in look.claims]
 
     assert sorted(found) == sorted(jobs)

@@ -60,7 +60,7 @@ async def work(db: Database, proxy: TcpProxy, request: pytest.FixtureRequest) ->
     dsn = Dsn(url=through(proxy, db.url), application_name="test", prepared_statements=request.param)
     store = PostgresJobs(Dsn(url=db.url, application_name="test"), SETTINGS)
     db.enqueue("TEST_EFFECT")
-    [claim] = (await store.claim(limit=1, idle=True)).claims
+    [claim] = (await store.claim(limit=1)).claims
     pool = LinkPool(dsn, 2)
     transactions = Transactions(pool, SETTINGS, timeout=5, statement_timeout=5)
     yield Work(db, store, transactions, Lease(claim, proven_until=inf))

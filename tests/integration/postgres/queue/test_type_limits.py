@@ -45,7 +45,7 @@ class Looker:
             return []
         self.looks += 1
         bounded = await self.throttle.caps(caps or {}, asked)
-        look = await self.store.claim(limit=asked, idle=True, caps=bounded)
+        look = await self.store.claim(limit=asked, caps=bounded)
         await self.throttle.record_claim(look.claims)
         return sorted(claim.type for claim in look.claims)
 
@@ -92,7 +92,7 @@ async def test_what_was_not_used_is_there_for_the_others(db: Database) -> None:
     caps = await looker.throttle.caps({}, 10)  # it has the tokens, but another one has the jobs
     assert caps == {frozenset({"TEST_SLOW"}): 3}
     db.run("UPDATE jobs SET scheduled_at = scheduled_at + interval '1 hour'")
-    await looker.throttle.record_claim((await looker.store.claim(limit=10, idle=True, caps=caps)).claims)
+    await looker.throttle.record_claim((await looker.store.claim(limit=10, caps=caps)).claims)
     db.run("UPDATE jobs SET scheduled_at = scheduled_at - interval '1 hour'")
 
     assert tokens(db) == 3

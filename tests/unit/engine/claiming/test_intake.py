@@ -215,36 +215,6 @@ async def test_nothing_is_claimed_by_a_worker_that_is_leaving_or_distrusts_its_s
     assert room.statuses() == ["QUEUED"]
 
 
-async def test_a_suspect_is_alone() -> None:
-    room = Room(slots=4)
-    [job_id] = await room.enqueue("TEST_WAIT")
-    row = room.store.table.find(job_id)
-    row.attempts, row.fail_code = 2, "LEASE_EXPIRED"
-    await room.enqueue("TEST_NOOP", 3)
-
-    assert await room.take() == 1
-    assert await room.take() == 0
-    room.let_go.set()
-    await room.settled()
-    assert await room.take() == 3
-
-
-async def test_a_busy_worker_empties_itself_for_a_suspect_that_has_waited() -> None:
-    room = Room(slots=4)
-    await room.enqueue("TEST_WAIT", 1)
-    await room.take()
-    await room.enqueue("TEST_NOOP", 1)
-    room.store.suspects = True
-    room.clock.advance(16)
-
-    assert await room.take() == 0
-    room.store.suspects = False
-    room.let_go.set()
-    await room.settled()
-    assert await room.take() == 1
-    assert room.store.looks[-1][1], "it looks everywhere"
-
-
 async def test_what_was_passed_over_comes_before_a_rest() -> None:
     room = Room()
     assert not (await room.intake.next_batch()).more, "the first look is everywhere"

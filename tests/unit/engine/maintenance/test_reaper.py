@@ -54,7 +54,7 @@ class Bench:
     async def die_with_jobs(self, count: int) -> None:
         """Some worker takes so many, and is never heard of again."""
         await self.store.enqueue_many(A_TENANT, [a_job() for _ in range(count)])
-        await self.store.claim(limit=count, idle=True)
+        await self.store.claim(limit=count)
         self.clock.suspend(LEASE)
 
     @property

@@ -97,26 +97,12 @@ def test_the_job_of_the_ring_says_nothing_about_those_before_it() -> None:
     assert some.since(NORMAL_A).scheduled_at == EARLIER
 
 
-def test_a_suspect_says_nothing_about_those_before_it() -> None:
-    some = probes()
-    some.record_result(None, live(NORMAL_A), [a_claim(type="A_TYPE", suspect=True)], None)
-
-    assert some.since(NORMAL_A).scheduled_at == EARLIER
-
-
 def test_everything_is_forgotten_at_a_poll() -> None:
     some = probes()
     some.record_result(None, live(NORMAL_A), [a_claim(type="A_TYPE")], None)
 
     assert asked(some, fresh=True)["scan"]
     assert some.since(NORMAL_A).scheduled_at == "-infinity"
-
-
-def test_a_full_cap_leaves_no_room_for_a_suspect_either() -> None:
-    params = probes().plan({frozenset({"B_TYPE"}): 0}, limit=1, fresh=True).params
-
-    assert (params["types"], params["open_types"]) == ('{"A_TYPE","B_TYPE"}', '{"A_TYPE"}')
-    assert (params["pot"], params["pots"]) == ("{NULL,1}", "{0}")
 
 
 def test_types_of_one_cap_share_a_pot() -> None:
