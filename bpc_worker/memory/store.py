@@ -13,6 +13,7 @@ from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
 from bpc_worker.memory import edges, json_values
+from bpc_worker.memory.heaps import rank
 from bpc_worker.memory.rows import Failure, JobEvent, Row
 from bpc_worker.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
 from bpc_worker.memory.turns import SharedCaps, Turns
@@ -111,6 +112,28 @@ class MemoryJobStore:
         types = frozenset(self._settings.types).difference(leaving_out)
         paused = self.table.paused(now, pauses)
         return lambda row: row.type in types and row.queue in self._settings.queues and not paused(row)
+
+    async def watch_suspects(self, watcher: str) -> bool:
+        now = self._clock.now
+        is_due = self._suspect(self._mine(now)) is not None
+        return is_due and self.table.suspect_watch.take(watcher, now, now + self._lease)
+
+    async def keep_suspects(self, watcher: str, *, give_up: bool = False) -> bool:
+        now = self._clock.now
+        return self.table.suspect_watch.keep(watcher, now if give_up else now + self._lease)
+
+    async def claim_suspect(self, watcher: str, *, caps: Caps | None = None) -> Look:
+        now = self._clock.now
+        suspect = self._suspect(self._mine(now, SharedCaps(caps or {}).empty))
+        if suspect is None or not self.table.suspect_watch.is_held_by(watcher, now):
+            return Look()
+        return Look(claims=[self._begin(suspect, now)])
+
+    def _suspect(self, mine: Eligible) -> Row | None:
+        """The one whose turn it is."""
+        self.table.heaps.promote(self._clock.now)
+        ready = (row for row in self.table.heaps.ready() if row.suspect and mine(row))
+        return min(ready, key=rank, default=None)
 
     def _next_due_in(self, now: datetime, leaving_out: Collection[str] = ()) -> float | None:
         """A paused tenant's job counts, as in PostgreSQL: an idle look costs less than reading past many."""

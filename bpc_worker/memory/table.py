@@ -14,6 +14,7 @@ from bpc_worker.jobs.store import Enqueued, Pause, PauseKind
 from bpc_worker.memory import json_values
 from bpc_worker.memory.heaps import Heaps
 from bpc_worker.memory.rows import Failure, JobEvent, Row, new_row
+from bpc_worker.memory.suspects import SuspectWatch
 
 ANY_KIND = frozenset(PauseKind)
 _FAILURES_KEPT = 100
@@ -44,6 +45,7 @@ class Table:
         self.heaps = Heaps()
         self.events: defaultdict[JobId, list[JobEvent]] = defaultdict(list)
         self.pauses: dict[tuple[PauseKind, str], Pause] = {}
+        self.suspect_watch = SuspectWatch()
         self.failures: deque[Failure] = deque(maxlen=_FAILURES_KEPT)
         self.sequence = count(1)
         self.shut = False

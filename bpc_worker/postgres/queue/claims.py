@@ -205,7 +205,7 @@ class Claims:
             return replace(look, ended=False)
         turn, params = self._probes.plan(caps, limit=limit, fresh=fresh)
         given = {"now": now, "nonce": nonce(), "ends": told(ends) if ends else NO_ENDS}
-        rows = await self._answered(params | self._terms | given)
+        rows = await self._answered("jobs/claim", params | self._terms | given)
         known = _Known(*rows[0][:_KNOWN])
         claims = [Claim(*row[_KNOWN:]) for row in rows if row[_KNOWN] is not None]
         self._probes.record_result(turn, known.live, claims, known.ring_at if known.seen else None)
@@ -216,18 +216,24 @@ class Claims:
             ended=known.ended == len(ends),
         )
 
+    async def take_suspect(self, watcher: str, *, caps: Caps, now: datetime | None) -> Look:
+        full = {name for names, most in caps.items() for name in names if most <= 0}
+        types = [name for name in self._settings.types if name not in full]
+        named = arrays({"queues": self._settings.queues, "types": types})
+        given = {"now": now, "nonce": nonce(), "watcher": watcher}
+        rows = await self._answered("jobs/claim_suspect", named | self._terms | given)
+        return Look(claims=[Claim(*row) for row in rows])
+
     @property
     def _terms(self) -> dict[str, object]:
         return {"owner": self._settings.owner, "lease_seconds": self._settings.lease_seconds}
 
-    async def _answered(self, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
+    async def _answered(self, name: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
         call = params["nonce"]
         assert isinstance(call, UUID)  # noqa: S101 - ours
         self._unconfirmed[call] = _UnconfirmedClaim()  # a cancelled call is an unanswered one too
         try:
-            rows = await self._link.tuples(
-                prepared("jobs/claim"), params, timeout=self._settings.call_timeout
-            )
+            rows = await self._link.tuples(prepared(name), params, timeout=self._settings.call_timeout)
         except JobError as error:
             if not isinstance(error, Unavailable):
                 del self._unconfirmed[call]  # the server refused it: nothing was claimed

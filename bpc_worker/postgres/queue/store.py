@@ -100,6 +100,19 @@ class PostgresJobs:
     async def release_unconfirmed_claims(self) -> None:
         await self.claims.release_unconfirmed()
 
+    async def watch_suspects(self, watcher: str) -> bool:
+        names = {"queues": list(self._settings.queues), "types": list(self._settings.types)}
+        params = names | {"now": self.now, "watcher": watcher, "seconds": self._settings.lease_seconds}
+        return bool(await self._run(self._reaps, "watch_suspects", params))
+
+    async def keep_suspects(self, watcher: str, *, give_up: bool = False) -> bool:
+        seconds = 0 if give_up else self._settings.lease_seconds
+        params = {"now": self.now, "watcher": watcher, "seconds": seconds}
+        return bool(await self._run(self._reaps, "keep_suspects", params))
+
+    async def claim_suspect(self, watcher: str, *, caps: Caps | None = None) -> Look:
+        return await self.claims.take_suspect(watcher, caps=caps or {}, now=self.now)
+
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         params = {
             "now": self.now,

@@ -80,6 +80,8 @@ def _through(node: Node) -> object:
     ("name", "indexes"),
     [
         ("jobs/claim", {"jobs_probe", "jobs_ring", "jobs_pkey"}),
+        ("jobs/claim_suspect", {"jobs_suspect", "jobs_pkey"}),
+        ("jobs/watch_suspects", {"jobs_suspect"}),
         ("jobs/settle", {"jobs_pkey"}),
         ("jobs/settle_group", {"jobs_pkey"}),
         ("jobs/renew", {"jobs_pkey"}),
