@@ -1,7 +1,5 @@
 """Suspects, whose last workers died: they run apart from everybody else, and nobody waits for them."""
 
-import pytest
-
 from tests.support.database import Database
 from tests.support.history import moment, span, statuses
 from tests.support.outages import lease
@@ -11,7 +9,6 @@ from tests.support.worker import until, worker
 SETTINGS = lease(6, 3)
 
 
-@pytest.mark.xfail(strict=True, reason="a worker that runs a suspect runs nothing beside it")
 def test_nobody_waits_for_suspects(db: Database) -> None:
     """Three of them are due before anything else, and take nine seconds one after the other."""
     suspects = enqueue_suspects(db, 3, seconds=3)
@@ -32,9 +29,6 @@ def test_nobody_waits_for_suspects(db: Database) -> None:
     db.check_history()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="every worker that sees a suspect wait stops claiming until it is empty"
-)
 def test_a_fleet_goes_on_while_a_suspect_waits(db: Database) -> None:
     """Both workers have a long job and free slots, short jobs wait, and a suspect has for a while."""
     few = {"BPC_WORKER_CONCURRENCY": 2, **SETTINGS}
