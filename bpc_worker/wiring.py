@@ -11,6 +11,7 @@ from bpc_worker.egress.breaker import BreakerRules
 from bpc_worker.egress.client import Poster
 from bpc_worker.egress.targets import EgressRules
 from bpc_worker.handler_api import Policy, Signer
+from bpc_worker.ids import nonce
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.queue_settings import QueueSettings, TypeDefaults
 from bpc_worker.jobs.store import SampleRules
@@ -53,6 +54,7 @@ def queue_settings(settings: Settings, registry: Registry) -> QueueSettings:
         backoff=backoff(settings),
         max_attempts_default=settings.jobs.max_attempts_default,
         max_queued=settings.jobs.max_queued,
+        ring_start=nonce(),
         type_defaults={
             name: TypeDefaults(priority=spec.priority, max_attempts=spec.max_attempts)
             for name, spec in registry.items()

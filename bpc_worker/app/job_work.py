@@ -56,6 +56,7 @@ def job_work(
             store=base.store if watcher is None else SuspectsOnly(base.store, watcher),
             settler=settler, slots=slots, rate_limits=limits, wake=base.wake,
             health=base.health, metrics=base.metrics, clock=seconds_since_boot,
+            claim_bytes=base.settings.worker.claim_bytes,
         ),
         poll_seconds=poll_seconds,
         stuck=stuck,
@@ -90,6 +91,7 @@ def _slots(base: Base, equipment: Equipment, *, alone: bool) -> Slots:
         in_children=[name for name, spec in base.registry.items() if spec.child_tasks],
         max_useful_jobs=lambda: equipment.children.max_useful_jobs,
         io_bound=[name for name, spec in base.registry.items() if spec.waits_outside],
+        types=base.registry,
     )
 
 

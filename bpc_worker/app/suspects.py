@@ -15,6 +15,7 @@ from bpc_worker.app.job_work import job_work
 from bpc_worker.app.suspect_watch import RelayedMetrics, SuspectOrders
 from bpc_worker.config.settings import Settings
 from bpc_worker.engine.handler_thread import HandlerThread
+from bpc_worker.engine.maintenance.suspects import ALIVE
 from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.observability import log
@@ -98,7 +99,7 @@ async def _beat(starter: Starter, is_alive: Callable[[], bool]) -> None:
     """As a probe would be answered: without it for a while, the worker ends this process."""
     while True:
         if is_alive():
-            starter.tell("alive")
+            starter.tell(ALIVE)
         await asyncio.sleep(_BEAT_SECONDS)
 
 

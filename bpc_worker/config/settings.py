@@ -21,6 +21,8 @@ from bpc_worker.config.passport_settings import (
 from bpc_worker.handler_api import Command
 
 _DAY = 86400
+_MIB = 1024 * 1024
+_GIB = 1024 * _MIB
 _postgres = kinds.url("postgresql", "postgres", libpq=True)
 _sslmode = kinds.choice("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
@@ -133,6 +135,12 @@ class Worker:
             env="BPC_SHUTDOWN_GRACE_SECONDS",
         ),
     ] = 25
+    claim_bytes: Annotated[
+        int, setting(kinds.whole(1024, _GIB), "payloads, as stored, that claimed jobs hold; one at least")
+    ] = 8 * _MIB
+    held_bytes: Annotated[
+        int, setting(kinds.whole(_MIB, _GIB), "memory for large payloads and documents; jobs wait for it")
+    ] = 128 * _MIB
     child_memory_mb: Annotated[int, setting(kinds.whole(64, 1_048_576), "memory of one child process")] = 1024
     child_cpu_seconds: Annotated[float, setting(kinds.number(1, _DAY), "CPU time of one child process")] = 300
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import lru_cache
 
 import msgspec
@@ -44,6 +45,7 @@ async def attempt(
     claim: Claim,
     context: Context,
     log_fields: Callable[[], dict[str, object]] = dict,
+    payload_in_memory: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
 ) -> Outcome:
     """Every way a handler can end, as one value. Cancellation alone flies on: whoever cancelled knows why.
 
@@ -51,9 +53,8 @@ async def attempt(
     """
     log.of_job(log_fields)
     try:
-        payload = decode(_payload_of(claim, spec.payload), spec.payload)
-        result = await spec.handle(payload, context)
-        return Done(encode_result(result), spec_hash_of(claim))
+        async with nullcontext() if claim.payload is not None else payload_in_memory():
+            return await _handled(spec, claim, context)
     except LeaseLost:
         return Lost()
     except Snooze as error:
@@ -74,6 +75,12 @@ async def attempt(
         return Retry(ErrorInfo(Code.INTERNAL_ERROR, what, True))
 
 
+async def _handled(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Context) -> Outcome:
+    payload = decode(_payload_of(claim, spec.payload), spec.payload)
+    result = await spec.handle(payload, context)
+    return Done(encode_result(result), spec_hash_of(claim))
+
+
 class _Named(msgspec.Struct, frozen=True):
     tenant_id: str | msgspec.UnsetType = msgspec.UNSET
 
@@ -83,21 +90,27 @@ def _payload_of(claim: Claim, into: type[msgspec.Struct]) -> str:
 
     What a handler's own type does not ask for is taken out.
     """
-    if '"tenant_id"' not in claim.payload:
-        return claim.payload
+    text = _text(claim)
+    if '"tenant_id"' not in text:
+        return text
     try:
-        named = msgspec.json.decode(claim.payload, type=_Named).tenant_id
+        named = msgspec.json.decode(text, type=_Named).tenant_id
         if named is msgspec.UNSET:
-            return claim.payload
-        rest = msgspec.json.decode(claim.payload, type=dict[str, msgspec.Raw])
+            return text
+        rest = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, RecursionError):
-        return claim.payload  # whoever decodes it says what is wrong
+        return text  # whoever decodes it says what is wrong
     if named.lower() != str(claim.tenant_id):
         raise Permanent(Code.FORBIDDEN, "payload: tenant_id is not the job's")
     if "tenant_id" in into.__struct_fields__:
-        return claim.payload
+        return text
     del rest["tenant_id"]
     return msgspec.json.encode(rest).decode()
+
+
+def _text(claim: Claim) -> str:
+    assert claim.payload is not None  # noqa: S101 - whoever runs the job has seen to it
+    return claim.payload
 
 
 def encode_result(result: object) -> str | None:
@@ -116,9 +129,10 @@ def encode_result(result: object) -> str | None:
 def spec_hash_of(claim: Claim) -> bytes | None:
     if claim.spec_hash is not None:
         return claim.spec_hash
-    if len(claim.payload) <= _SHORT_PAYLOAD:
-        return _spec_hash_of_short(claim.type, claim.payload)
-    return _spec_hash(claim.type, claim.payload)
+    text = _text(claim)
+    if len(text) <= _SHORT_PAYLOAD:
+        return _spec_hash_of_short(claim.type, text)
+    return _spec_hash(claim.type, text)
 
 
 def _spec_hash(job_type: str, payload: str) -> bytes | None:

@@ -2,13 +2,15 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn, Protocol
 from uuid import UUID
 
 from bpc_worker.egress.breaker import Breakers
 from bpc_worker.egress.concurrency import Turnstiles
 from bpc_worker.engine.attempt import clean, encode_result, info, spec_hash_of, storable_json
+from bpc_worker.engine.held_bytes import HeldBytes
+from bpc_worker.engine.large_payloads import payload_in_memory
 from bpc_worker.engine.lease import Lease
 from bpc_worker.handler_api import (
     Answer,
@@ -36,6 +38,7 @@ from bpc_worker.keys.keyring import Keyring
 from bpc_worker.observability.tracing import NO_SPAN, JobSpan
 
 _LONGEST_STAGE = 200
+_HELD_BYTES = 128 * 1024 * 1024
 
 
 class Database(Protocol):
@@ -81,6 +84,8 @@ class Equipment:
     turnstiles: Turnstiles
     settlement: Callable[[Claim, Settleable], Settlement]
     metrics: HandlerMetrics
+    # By jobs of this process: payloads and documents.
+    held_bytes: HeldBytes = field(default_factory=lambda: HeldBytes(_HELD_BYTES))
 
 
 class HandlerContext:
@@ -112,6 +117,11 @@ class HandlerContext:
             created_at=claim.created_at,
             correlation_id=claim.correlation_id,
         )
+
+    def payload_in_memory(self) -> AbstractAsyncContextManager[None]:
+        """Around the handler of a job that came without it."""
+        shared = self._equipment
+        return payload_in_memory(self._holding.claim, shared.database, shared.held_bytes)
 
     @property
     def commands(self) -> Mapping[str, Command]:

@@ -11,7 +11,12 @@ from bpc_worker.engine.settler import Settler
 from bpc_worker.engine.wake import Wake
 
 _BETWEEN_EMPTY_LOOKS = 0.05  # at most twenty looks a second, however loud the bell
+_AFTER_A_FAILURE = 0.05
+_LONGEST_AFTER_FAILURES = 2.0
+_HERD_SECONDS = 0.002  # for each bell in a row by which others came first
+_LONGEST_HERD_SECONDS = 0.05
 _EXTERNAL_WAKEUPS = frozenset({"amqp", "notify"})
+_ANYTHING_BUT_STOP = _EXTERNAL_WAKEUPS | {"slot", "follow_up", "produced"}
 _START = frozenset({"start"})
 
 
@@ -39,6 +44,8 @@ class Runner:
         self._poll_seconds = poll_seconds
         self._dice = dice
         self._woken_by = _START
+        self._failures = 0  # of looks in a row
+        self._late = 0  # bells in a row by which others came first
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until told to stop. Jobs that are running then go on: `RunningJobs.drain` ends them."""
@@ -71,11 +78,28 @@ class Runner:
         return batch
 
     async def _rest(self, batch: ClaimBatch) -> None:
+        if batch.failed:
+            await self._pause_after_failure()
+            return
+        self._failures = 0
         if batch.found_nothing and self._woken_by & _EXTERNAL_WAKEUPS:
+            self._late += 1
             await self._wake.pause(_BETWEEN_EMPTY_LOOKS, ignoring=_EXTERNAL_WAKEUPS)
+        elif batch.claims:
+            self._late = 0
         self._woken_by = await self._wait(batch)
+        if self._late and self._woken_by <= _EXTERNAL_WAKEUPS:  # others were quicker, and will be again
+            pause = min(self._late * _HERD_SECONDS, _LONGEST_HERD_SECONDS)
+            await self._wake.pause(self._dice() * pause, ignoring=_EXTERNAL_WAKEUPS)
         if self._woken_by != {"slot"}:  # a slot that got free says nothing about new jobs
             self._intake.look_everywhere()
+
+    async def _pause_after_failure(self) -> None:
+        """Whatever rings: a database that comes back must not meet everybody at once."""
+        pause = min(_AFTER_A_FAILURE * 2 ** min(self._failures, 10), _LONGEST_AFTER_FAILURES)
+        self._failures += 1
+        await self._wake.pause(pause * (0.5 + self._dice()), ignoring=_ANYTHING_BUT_STOP)
+        self._intake.look_everywhere()
 
     async def _wait(self, batch: ClaimBatch) -> frozenset[str]:
         """Until somebody rings, the next job falls due, or a poll interval is over."""

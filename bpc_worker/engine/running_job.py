@@ -97,7 +97,13 @@ class RunningJob:
         self._timeout = spec.timeout_seconds or parts.default_timeout
         self._lease = parts.keeper.hold(claim, sent_at=claimed.sent_at, on_stop=self._cancel_handler)
         self._context = HandlerContext(self._lease, parts.equipment, spec.child_tasks, self._span)
-        work = attempt(spec, claim, self._context, partial(_log_fields, claim, self._span))
+        work = attempt(
+            spec,
+            claim,
+            self._context,
+            partial(_log_fields, claim, self._span),
+            self._context.payload_in_memory,
+        )
         self._handler = parts.handlers.prepare(work, self._handler_ended)
         self.claim = claim
         self.done = LazyEvent()

@@ -73,7 +73,7 @@ class Claim:
     type: str
     queue: str
     priority: int
-    payload: str  # still text: one payload that cannot be decoded must not spoil a whole claim
+    payload: str | None  # as text: one that cannot be decoded must not spoil a whole claim; None: read it
     attempts: int
     max_attempts: int
     snoozes: int
@@ -85,6 +85,7 @@ class Claim:
     correlation_id: str | None = None
     traceparent: str | None = None
     lease_expired_before: bool = False  # its last holder died on it
+    payload_bytes: int = 0  # as it is stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 
+_FIRST = UUID(int=0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeDefaults:
@@ -31,6 +33,7 @@ class QueueSettings:
     max_attempts_default: int = 5
     type_defaults: Mapping[str, TypeDefaults] = field(default_factory=dict)
     max_queued: int = 0  # 0: no limit
+    ring_start: UUID = _FIRST  # where this process begins in the ring of tenants
 
 
 _PLAIN = TypeDefaults()

@@ -57,6 +57,7 @@ class Look:
     more: bool = False  # something was due that was not taken: look again at once
     next_due_in: float | None = None  # seconds until the next job falls due, where nothing is due now
     ended: bool = True  # every end that was given is durable; else each has to be settled otherwise
+    passed_over: int = 0  # jobs that cannot be taken: left alone for a while
 
 
 class PauseKind(StrEnum):
@@ -150,6 +151,19 @@ class Left(msgspec.Struct, frozen=True):
 Caps = Mapping[frozenset[str], int]  # of these types together, at most so many
 _NO_CAPS: Caps = MappingProxyType({})
 Ends = Sequence[tuple[Claim, Settlement]]  # how claims ended
+CLAIM_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTerms:
+    """What a claim is to leave alone."""
+
+    ahead: bool = False  # of free slots: nothing whose attempt would be its last
+    most_bytes: int = CLAIM_BYTES  # of payloads, as they are stored; the first job may be larger
+    careful: bool = False  # the last claims failed: one job at most, without its payload
+
+
+PLAIN_TERMS = ClaimTerms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +213,24 @@ class Holding(Protocol):
 class ClaimSource(Protocol):
     """Where a process takes its jobs from."""
 
-    async def claim(self, *, limit: int, fresh: bool = True, caps: Caps = _NO_CAPS, ends: Ends = ()) -> Look:
+    async def claim(
+        self,
+        *,
+        limit: int,
+        fresh: bool = True,
+        caps: Caps = _NO_CAPS,
+        ends: Ends = (),
+        terms: ClaimTerms = PLAIN_TERMS,
+    ) -> Look:
         """Take up to `limit` due jobs that are not suspect.
 
-        Best priority first, then oldest, but for two shares: by the count n of this store's claims, from 1
-        on, n mod 4 = 0 begins with the next tenant after the last one so served, n mod 8 = 1 with the oldest
-        due job whatever its priority. Not `fresh`: what the last look found empty may be passed over.
+        Best priority first, then oldest, but for two shares: of every four jobs one goes to the next tenants
+        after the last one so served, to each as many in a row as its weight says; and by the count n of this
+        store's claims, from 1 on, n mod 8 = 1 begins with the oldest due job whatever its priority.
+        Not `fresh`: what the last look found empty may be passed over.
         No more than so many are taken of the types of a cap, all together; the order is kept otherwise.
         `ends` of jobs that succeeded are written in the same breath; after an error nobody knows of which.
+        A large payload does not come with its claim; whoever runs the job reads it.
         """
 
     async def release_unconfirmed_claims(self) -> None:
@@ -227,8 +251,11 @@ class JobStore(ClaimSource, Protocol):
     async def keep_suspects(self, watcher: str, *, give_up: bool = False) -> bool:
         """Keep the watch for another lease, or give it up; whether it was ours."""
 
-    async def claim_suspect(self, watcher: str, *, caps: Caps = _NO_CAPS) -> Look:
-        """Take one suspect, best priority first, then oldest; nothing for whoever does not have the watch."""
+    async def claim_suspect(self, watcher: str, *, caps: Caps = _NO_CAPS, careful: bool = False) -> Look:
+        """Take one suspect, best priority first, then oldest; nothing for whoever does not have the watch.
+
+        `careful`: one that cannot be taken is passed over from then on.
+        """
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal: ...
 

@@ -11,12 +11,26 @@ from bpc_worker.ids import dice, nonce
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.jobs.store import (
+    PLAIN_TERMS,
+    Caps,
+    ClaimTerms,
+    Ends,
+    Enqueued,
+    Heartbeat,
+    Look,
+    Pause,
+    PauseKind,
+    Reaped,
+    Renewal,
+)
+from bpc_worker.jobs.turns import Turns
 from bpc_worker.memory import edges, json_values
 from bpc_worker.memory.heaps import rank
+from bpc_worker.memory.ring import Ring, SharedCaps
 from bpc_worker.memory.rows import Failure, JobEvent, Row
+from bpc_worker.memory.suspects import SuspectsInMemory
 from bpc_worker.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
-from bpc_worker.memory.turns import SharedCaps, Turns
 
 _REAP_PAGE = 100
 _PLACES = (PauseKind.QUEUE, PauseKind.TYPE)
@@ -35,7 +49,7 @@ class SystemClock:
         return datetime.now(UTC)
 
 
-class MemoryJobStore:
+class MemoryJobStore(SuspectsInMemory):
     """JobStore over a Table; a second worker on the same queue is a second store on the same table."""
 
     def __init__(
@@ -53,6 +67,7 @@ class MemoryJobStore:
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._dice = dice
         self._turns = Turns()
+        self._tenants = Ring(self.table.weights, settings.ring_start)
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
         additions = self.additions()
@@ -79,28 +94,32 @@ class MemoryJobStore:
         fresh: bool = True,  # noqa: ARG002 - nothing is passed over: a look costs no round trip here
         caps: Caps | None = None,
         ends: Ends = (),
+        terms: ClaimTerms = PLAIN_TERMS,
     ) -> Look:
         written = await self.settle_group(ends) if ends else ()
-        look = self._look(limit, caps=caps)
+        look = self._look(min(limit, 1) if terms.careful else limit, caps or {}, ahead=terms.ahead)
         return replace(look, ended=len(written) == len(ends))
 
-    def _look(self, limit: int, *, caps: Caps | None) -> Look:
+    def _look(self, limit: int, caps: Caps, *, ahead: bool) -> Look:
         now, heaps = self._clock.now, self.table.heaps
         heaps.promote(now)
-        pots = SharedCaps(caps or {})
+        pots = SharedCaps(caps)
         mine = self._mine(now, pots.empty)
-
-        def eligible(row: Row) -> bool:
-            return not row.suspect and mine(row)
-
-        first = self._turns.next(row for row in heaps.ready() if eligible(row))
-        due = [first] if first is not None and pots.take(first) else []
-        due += heaps.best(
-            lambda row: row is not first and eligible(row) and pots.take(row), limit + 1 - len(due)
-        )
+        share, from_the_oldest = self._turns.next(limit)
+        due = sorted((row for row in heaps.ready() if not row.suspect and mine(row)), key=rank)
         if not due:
             return Look(next_due_in=self._next_due_in(now, pots.empty))
-        return Look(claims=[self._begin(row, now) for row in due[:limit]], more=len(due) > limit)
+        of_ring = sorted(self._tenants.next(due, share), key=_age)
+        oldest = [min(due, key=_age)] if from_the_oldest else []
+        wanted = [row for row in dict.fromkeys([*of_ring, *oldest, *due]) if pots.take(row)]
+        taken = [row for row in wanted if not (ahead and row.attempts + 1 >= row.max_attempts)][:limit]
+        self._turns.record(len(taken), sum(row in of_ring for row in taken))
+        taken.sort(key=lambda row: (row not in of_ring, row not in oldest, rank(row)))
+        return Look(claims=[self._begin(row, now) for row in taken], more=len(wanted) > len(taken))
+
+    def _lease_from_now(self) -> tuple[datetime, datetime]:
+        now = self._clock.now
+        return now, now + self._lease
 
     def _begin(self, row: Row, now: datetime) -> Claim:
         self.table.heaps.remove(row)
@@ -112,28 +131,6 @@ class MemoryJobStore:
         types = frozenset(self._settings.types).difference(leaving_out)
         paused = self.table.paused(now, pauses)
         return lambda row: row.type in types and row.queue in self._settings.queues and not paused(row)
-
-    async def watch_suspects(self, watcher: str) -> bool:
-        now = self._clock.now
-        is_due = self._suspect(self._mine(now)) is not None
-        return is_due and self.table.suspect_watch.take(watcher, now, now + self._lease)
-
-    async def keep_suspects(self, watcher: str, *, give_up: bool = False) -> bool:
-        now = self._clock.now
-        return self.table.suspect_watch.keep(watcher, now if give_up else now + self._lease)
-
-    async def claim_suspect(self, watcher: str, *, caps: Caps | None = None) -> Look:
-        now = self._clock.now
-        suspect = self._suspect(self._mine(now, SharedCaps(caps or {}).empty))
-        if suspect is None or not self.table.suspect_watch.is_held_by(watcher, now):
-            return Look()
-        return Look(claims=[self._begin(suspect, now)])
-
-    def _suspect(self, mine: Eligible) -> Row | None:
-        """The one whose turn it is."""
-        self.table.heaps.promote(self._clock.now)
-        ready = (row for row in self.table.heaps.ready() if row.suspect and mine(row))
-        return min(ready, key=rank, default=None)
 
     def _next_due_in(self, now: datetime, leaving_out: Collection[str] = ()) -> float | None:
         """A paused tenant's job counts, as in PostgreSQL: an idle look costs less than reading past many."""
@@ -277,6 +274,10 @@ class MemoryJobStore:
     async def _ring(self) -> None:
         async with self.table.changed:
             self.table.changed.notify_all()
+
+
+def _age(row: Row) -> tuple[datetime, int]:
+    return row.scheduled_at, row.sequence
 
 
 def _fate(row: Row | None, token: LeaseToken, now: datetime) -> Fate | None:

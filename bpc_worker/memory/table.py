@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
 
 from bpc_worker.jobs.errors import Code, Permanent, Unavailable
@@ -14,7 +14,6 @@ from bpc_worker.jobs.store import Enqueued, Pause, PauseKind
 from bpc_worker.memory import json_values
 from bpc_worker.memory.heaps import Heaps
 from bpc_worker.memory.rows import Failure, JobEvent, Row, new_row
-from bpc_worker.memory.suspects import SuspectWatch
 
 ANY_KIND = frozenset(PauseKind)
 _FAILURES_KEPT = 100
@@ -35,6 +34,17 @@ class Snapshot:
     shutdown: bool
 
 
+@dataclass(slots=True)
+class SuspectWatch:
+    """Who may take suspects."""
+
+    owner: str = ""
+    until: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+
+    def is_held_by(self, watcher: str, now: datetime) -> bool:
+        return self.owner == watcher and self.until > now
+
+
 class Table:
     """One queue; any number of stores may work on it, in one event loop."""
 
@@ -43,6 +53,7 @@ class Table:
         self.rows: dict[JobId, Row] = {}
         self.keys: dict[Key, Row] = {}
         self.heaps = Heaps()
+        self.weights: dict[TenantId, int] = {}  # jobs in a row, whenever a tenant's turn comes round
         self.events: defaultdict[JobId, list[JobEvent]] = defaultdict(list)
         self.pauses: dict[tuple[PauseKind, str], Pause] = {}
         self.suspect_watch = SuspectWatch()
@@ -54,6 +65,7 @@ class Table:
     def put(self, row: Row) -> None:
         """A row that waits, new or again."""
         self.rows[row.job_id] = row
+        self.weights.setdefault(row.tenant_id, 1)
         if row.key is not None:
             self.keys[row.key] = row
         self.heaps.add(row)

@@ -5,7 +5,9 @@
 CREATE TABLE tenants (
   tenant_id  uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
   name       text NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 200),
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- How many jobs in a row are its own whenever its turn comes round.
+  weight     integer NOT NULL DEFAULT 1 CHECK (weight BETWEEN 1 AND 100)
 );
 
 -- Every CHECK here holds after any claim and any settle of a row that held it before: one that did not

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -17,6 +18,7 @@ SETTINGS = QueueSettings(
     types=("TEST_NOOP", "TEST_EFFECT"),
     queues=("default", "second"),
     lease_seconds=LEASE_SECONDS,
+    ring_start=UUID(int=0),
     type_defaults={"TEST_EFFECT": TypeDefaults(priority=Priority.HIGH, max_attempts=7)},
 )
 ROOM_FOR_THREE = replace(SETTINGS, max_queued=3)

@@ -16,7 +16,7 @@ from bpc_worker.jobs.model import JobId
 from bpc_worker.memory.store import MemoryJobStore
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.embedded.server import Server
-from bpc_worker.postgres.queue.claims import Probes
+from bpc_worker.postgres.queue.probes import Probes
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON, FakeClock
 from tests.support import database as databases
@@ -40,6 +40,7 @@ class InMemory:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.store = MemoryJobStore(SETTINGS, clock=self.clock, dice=lambda: 0.5)
+        self.store.table.weights |= dict.fromkeys(TENANTS, 1)
         self.cancel, self.requeue, self.discard = self.store.cancel, self.store.requeue, self.store.discard
 
     def move_clock(self, now: datetime) -> None:
@@ -66,7 +67,7 @@ class InPostgres:
         self._run("DELETE FROM job_events")
         self._run("DELETE FROM job_pauses")
         store.now = NOON
-        store.claims._probes = Probes(SETTINGS.queues, SETTINGS.types)
+        store.claims._probes = Probes(SETTINGS.queues, SETTINGS.types, ring_start=SETTINGS.ring_start)
 
     def _run(self, statement: str, *params: object) -> list[dict[str, object]]:
         cursor = self._connection.execute(statement.encode(), params)

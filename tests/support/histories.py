@@ -48,7 +48,7 @@ class Histories(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.model = QueueModel(NOON, types=SETTINGS.types, queues=SETTINGS.queues, lease=LEASE_SECONDS)
+        self.model = QueueModel(NOON, SETTINGS, TENANTS)
         self.taken = [Taken(side) for side in self.sides()]
         self.claims: list[Claimed] = []
 

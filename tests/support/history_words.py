@@ -4,6 +4,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
+from uuid import UUID
 
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ SETTINGS = QueueSettings(
     types=("TEST_NOOP", "TEST_EFFECT"),
     queues=("default", "second"),
     lease_seconds=LEASE_SECONDS,
+    ring_start=UUID(int=0),
 )
 TENANTS = tuple(tenant_number(number) for number in (1, 2, 3))
 _TYPES = (*SETTINGS.types, "OTHER_TYPE")

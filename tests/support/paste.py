@@ -16,12 +16,15 @@ _NOBODY = f"'{UUID(int=0)}'"
 
 # A worker with three types in two queues that looks everywhere; a job that ended well.
 EXAMPLES: Mapping[str, str] = MappingProxyType({
-    "limit": "10", "window": "20", "reach": "20", "hops": "8", "scan": "true",
+    "limit": "10", "window": "20", "reach": "20", "hops": "8", "share": "2", "oldest": "false",
+    "unserved": "0", "ahead": "false", "passed_over": "'{}'", "claim_bytes": "8388608",
+    "inline_bytes": "32768",
+    "scan": "true",
     "at_queues": "'{default,slow}'", "at_types": """'{"",""}'""", "at_priorities": "'{-1,-1}'",
     "since": "'{-infinity,-infinity}'", "since_ids": f"'{{{UUID(int=0)},{UUID(int=0)}}}'",
     "queues": "'{default,slow}'", "types": "'{COMPILE_PASSPORT,SIGN_PASSPORT,TEST_NOOP}'",
-    "open_types": "'{COMPILE_PASSPORT,SIGN_PASSPORT,TEST_NOOP}'", "pot": "'{1,NULL,NULL}'", "pots": "'{2}'",
-    "owner": "'by hand'", "nonce": "gen_random_uuid()", "ring_after": _NOBODY, "lease_seconds": "60",
+    "pot": "'{1,NULL,NULL}'", "pots": "'{2}'",
+    "owner": "'by hand'", "nonce": "gen_random_uuid()", "ring_at": _NOBODY, "lease_seconds": "60",
     "ends": f"""'[{{"job_id": "{UUID(int=1)}", "lease_token": "{UUID(int=2)}", "owner": "by hand",
   "status": "SUCCEEDED", "refund": 0, "snoozes": 0, "result": "{{}}"}}]'""",
     "or_fail": "false",

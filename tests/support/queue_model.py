@@ -3,11 +3,13 @@
 Jobs and claims have numbers, in the order in which they came to be.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import TenantId
+from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Pause
 
@@ -78,16 +80,16 @@ class Conflict(Exception):  # noqa: N818 - a fact
 
 
 class QueueModel:
-    def __init__(
-        self, now: datetime, *, types: tuple[str, ...], queues: tuple[str, ...], lease: float
-    ) -> None:
+    def __init__(self, now: datetime, settings: QueueSettings, tenants: Sequence[TenantId]) -> None:
         self.now = now
         self.jobs: list[Job] = []
         self.pauses: Pauses = {}
-        self._types, self._queues, self._lease = types, queues, timedelta(seconds=lease)
+        self._types, self._queues = settings.types, settings.queues
+        self._lease = timedelta(seconds=settings.lease_seconds)
         self._looks = 0
         self._claims = 0
-        self._ring_at: TenantId | None = None
+        self._tenants = sorted(tenants)
+        self._ring_at, self._owed = self._tenants[-1], 0
 
     def enqueue(self, wishes: list[Wish]) -> list[tuple[int, bool]]:
         """All or none: of each the job's number, and whether it was added."""
@@ -117,14 +119,17 @@ class QueueModel:
         due = [job for job in ready if not job.suspect]
         if not due:
             return Found([], more=False, next_due_in=self._next_due_in(leaving_out))
-        if self._looks % 4 == 0:
-            due = _begin_with(self._next_of_ring(due), due)
-        elif self._looks % 8 == 1:
-            due = _begin_with(min(due, key=lambda job: (job.scheduled_at, job.number)), due)
+        ring = sorted(self._round(due, (self._owed + limit) // 4), key=_age)
+        oldest = [min(due, key=_age)] if self._looks % 8 == 1 else []
+        numbers = list(dict.fromkeys(job.number for job in [*ring, *oldest, *due]))
+        due = [self.jobs[number] for number in numbers]
         if cap is not None:
             capped = [job for job in due if job.wish.type == self._types[0]]
             due = [job for job in due if job not in capped[cap:]]
-        return Found([self._begin(job) for job in due[:limit]], more=len(due) > limit, next_due_in=None)
+        taken = due[:limit]
+        self._owed = min(3, max(0, self._owed + len(taken) - 4 * sum(job in ring for job in taken)))
+        taken.sort(key=lambda job: (job not in ring, job not in oldest, job.rank))
+        return Found([self._begin(job) for job in taken], more=len(due) > limit, next_due_in=None)
 
     def claim_suspect(self) -> Found:
         """By whoever has the watch, which they take where there is one to be had."""
@@ -144,11 +149,14 @@ class QueueModel:
         self._claims += 1
         return claimed
 
-    def _next_of_ring(self, due: list[Job]) -> Job:
-        tenants = sorted({job.wish.tenant for job in due})
-        after = [tenant for tenant in tenants if self._ring_at is not None and tenant > self._ring_at]
-        self._ring_at = (after or tenants)[0]
-        return next(job for job in due if job.wish.tenant == self._ring_at)
+    def _round(self, due: list[Job], share: int) -> list[Job]:
+        """One tenant after the other gives one job; nobody has more weight than others."""
+        picked: list[Job] = []
+        while len(picked) < min(share, len(due)):
+            place = self._tenants.index(self._ring_at)
+            self._ring_at = self._tenants[(place + 1) % len(self._tenants)]
+            picked += [job for job in due if job not in picked and job.wish.tenant == self._ring_at][:1]
+        return picked
 
     def _next_due_in(self, leaving_out: tuple[str, ...]) -> float | None:
         """Even if it is a paused tenant's: that is found out when it is due."""
@@ -262,5 +270,5 @@ def _key(wish: Wish) -> Key | None:
     return None if wish.key is None else (wish.tenant, wish.type, wish.key)
 
 
-def _begin_with(first: Job, jobs: list[Job]) -> list[Job]:
-    return [first, *(job for job in jobs if job is not first)]
+def _age(job: Job) -> tuple[datetime, int]:
+    return job.scheduled_at, job.number

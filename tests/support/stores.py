@@ -29,7 +29,7 @@ class Side(Protocol):
 
     def advance(self, seconds: float) -> None: ...
 
-    def tenant(self, tenant_id: TenantId) -> None:
+    def tenant(self, tenant_id: TenantId, *, weight: int = 1) -> None:
         """Make it known."""
 
     def row(self, job_id: JobId) -> Row:
@@ -61,8 +61,8 @@ class MemorySide:
     def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)
 
-    def tenant(self, tenant_id: TenantId) -> None:
-        """Anybody may queue here."""
+    def tenant(self, tenant_id: TenantId, *, weight: int = 1) -> None:
+        self.store.table.weights[tenant_id] = weight
 
     def row(self, job_id: JobId) -> Row:
         row = self.store.row(job_id)
@@ -103,8 +103,9 @@ class PostgresSide:
         self.clock.advance(seconds)
         self.store.now = self.other.now = self.clock.now
 
-    def tenant(self, tenant_id: TenantId) -> None:
-        self.db.run("INSERT INTO tenants (tenant_id, name) VALUES (%s, %s)", [tenant_id, str(tenant_id)])
+    def tenant(self, tenant_id: TenantId, *, weight: int = 1) -> None:
+        row = [tenant_id, str(tenant_id), weight]
+        self.db.run("INSERT INTO tenants (tenant_id, name, weight) VALUES (%s, %s, %s)", row)
 
     def row(self, job_id: JobId) -> Row:
         return self.db.job(str(job_id))

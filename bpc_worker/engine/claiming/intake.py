@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
+from bpc_worker.engine.claiming.caution import Caution
 from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.engine.claiming.slots import Claimed, ClaimsAhead, Slots
 from bpc_worker.engine.clock import Clock
@@ -16,7 +17,7 @@ from bpc_worker.engine.settler import End, Settler
 from bpc_worker.engine.wake import Wake
 from bpc_worker.jobs.errors import JobError, Unavailable
 from bpc_worker.jobs.model import Claim, Released, Status
-from bpc_worker.jobs.store import Caps, ClaimSource, Look
+from bpc_worker.jobs.store import CLAIM_BYTES, Caps, ClaimSource, ClaimTerms, Look
 from bpc_worker.observability import log
 
 _log = log.get("runner")
@@ -40,6 +41,7 @@ class IntakeParts:
     health: Health
     metrics: ClaimMetrics
     clock: Clock
+    claim_bytes: int = CLAIM_BYTES  # of payloads, that claimed jobs may hold here
 
 
 class ClaimBatch(NamedTuple):
@@ -48,6 +50,7 @@ class ClaimBatch(NamedTuple):
     claims: Sequence[Claimed] = ()  # that begin now
     written: Sequence[End] = ()  # ends that are durable by it
     more: bool = False  # there may be: look again at once
+    failed: bool = False  # an error was the answer
     look_again_in: float = math.inf  # when something may be there that was not, or had no token yet
     answered: bool = False  # else nothing could be asked for
     found_nothing: bool = False  # although there was room
@@ -73,6 +76,9 @@ class Intake:
         self._stuck = stuck  # the process is about to end: what it gave back is not for itself
         self._handlers_blocked = False
         self._held = 0  # claimed, and no end of it durable yet
+        self._held_bytes = 0  # of their payloads
+        self._caution = Caution(parts.clock)
+        self._failed = False  # the last claim
         self._going_back: set[LazyEvent] = set()
         self._fresh_at = -math.inf
         self._empty_claims = 0  # in a row
@@ -100,7 +106,7 @@ class Intake:
         answer = await under_way
         if answer is None:
             self._empty_claims, self._looked_everywhere = 0, False
-            return ClaimBatch()
+            return ClaimBatch(failed=self._failed)
         starting = self._ahead.start_now([Claimed(claim, answer.sent_at) for claim in answer.look.claims])
         more = await self._go_on(answer)
         nothing = not answer.look.claims
@@ -120,7 +126,7 @@ class Intake:
         self._looked_everywhere |= answer.fresh
         expected = answer.expected_free_slots
         is_enough = not answer.look.more or self._empty_claims > _MAX_EMPTY_CLAIMS
-        if not is_enough and self._expected_room(expected) > 0:
+        if not is_enough and self._reach(expected)[0] > 0:
             self._under_way = asyncio.create_task(self._claim(ahead=expected))
             await asyncio.sleep(0)  # by now it is sent
             return True
@@ -136,9 +142,20 @@ class Intake:
 
     def _expected_room(self, ahead: int) -> int:
         """How many jobs a claim may bring, with so many slots that should be free when it is answered."""
-        if self._stuck.is_set() or self._parts.health.draining or self._handlers_blocked:
+        if self._closed:
             return 0
         return self._slots.room(self._held, ahead)
+
+    def _reach(self, ahead: int) -> tuple[int, Caps]:
+        """How many jobs a claim may bring, and of which types. Who waits for others has slots of its own."""
+        room = self._expected_room(ahead)
+        if room > 0 or self._closed:
+            return room, self._slots.caps
+        return self._slots.io_bound_only
+
+    @property
+    def _closed(self) -> bool:
+        return self._stuck.is_set() or self._parts.health.draining or self._handlers_blocked
 
     @property
     def _poll_is_due(self) -> bool:
@@ -152,13 +169,14 @@ class Intake:
     async def _claim(self, *, ahead: int) -> _Answer | None:
         """None when nothing could be asked for."""
         parts = self._parts
+        self._failed = False
         try:
             await parts.store.release_unconfirmed_claims()
-            limit = self._expected_room(ahead)
+            limit, room = self._reach(ahead)
             if limit <= 0 or not parts.health.may_claim:
                 return None
             fresh, sent_at = self._poll_is_due, parts.clock()
-            room = caps = self._slots.caps
+            caps = room
             if parts.rate_limits is not None:
                 nothing = await parts.rate_limits.empty_look()
                 if nothing is not None:
@@ -169,11 +187,14 @@ class Intake:
             if fresh:
                 self._fresh_at = sent_at
             parts.metrics.looked()
-            look, written = await self._claim_with_ends(limit, fresh=fresh, caps=caps)
+            look, written = await self._claim_with_ends(limit, fresh=fresh, caps=caps, ahead=ahead > 0)
         except JobError as error:
+            self._failed = True
+            self._caution.failed()
             parts.health.note_database(error)
             _log.warning("claim_failed", error_code=error.code, error_message=error.message)
             return None
+        self._caution.answered()
         parts.health.note_claim()
         look, expected_free_slots = self._take(look, room, sent_at)
         if parts.rate_limits is not None:
@@ -182,19 +203,28 @@ class Intake:
 
     def _take(self, look: Look, caps: Caps, sent_at: float) -> tuple[Look, int]:
         """Its claims have their slots from now on. How many more should be free at the next answer."""
-        has_room, expected = self._ahead.take([claim.type for claim in look.claims], caps, sent_at)
+        has_room, expected = self._ahead.take(look.claims, caps, sent_at)
         self._held += len(look.claims)
+        self._held_bytes += sum(claim.payload_bytes for claim in look.claims)
         if has_room:
             look = replace(look, more=True)
         return look, expected
 
-    async def _claim_with_ends(self, limit: int, *, fresh: bool, caps: Caps) -> tuple[Look, Sequence[End]]:
+    async def _claim_with_ends(
+        self, limit: int, *, fresh: bool, caps: Caps, ahead: bool
+    ) -> tuple[Look, Sequence[End]]:
         """Take jobs, and have written by the same statement how others ended."""
         settler = self._parts.settler
+        if self._caution.careful:
+            terms = ClaimTerms(careful=True)
+            return await self._parts.store.claim(limit=1, fresh=fresh, caps=caps, terms=terms), ()
+        terms = ClaimTerms(ahead=ahead, most_bytes=self._parts.claim_bytes - self._held_bytes)
         with settler.ends_for_next_claim() as riding:
             ends = [(end.claim, end.settlement) for end in riding]
             try:
-                look = await self._parts.store.claim(limit=limit, fresh=fresh, caps=caps, ends=ends)
+                look = await self._parts.store.claim(
+                    limit=limit, fresh=fresh, caps=caps, ends=ends, terms=terms
+                )
             except BaseException as error:
                 settler.retry_unconfirmed(riding)
                 if riding and not isinstance(error, Unavailable):
@@ -217,6 +247,7 @@ class Intake:
         """Its end is durable, or it is somebody else's."""
         was_full = self._room <= 0
         self._held -= 1
+        self._held_bytes -= claim.payload_bytes
         if was_full:
             self._parts.wake.ring("slot")
 

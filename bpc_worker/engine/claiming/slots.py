@@ -13,6 +13,7 @@ _IO_BOUND_TO_OTHERS = 4  # a request under way is a socket and a little memory
 _LEAST_IO_BOUND = 32
 _AT_A_TIME = 5  # claims that fill all io-bound slots: one for each that is free costs more than the job
 
+_MOST_AHEAD = 32  # slots: where there are more, a claim is a small part of what its jobs cost
 _LONGEST_JOB = 0.05  # however slow the database is: who waits for slower ones, waits for long
 _PATIENCE = 0.1
 
@@ -50,6 +51,7 @@ class Slots:
         in_children: Collection[str],
         max_useful_jobs: Callable[[], int],
         io_bound: Collection[str] = (),
+        types: Collection[str] = (),
     ) -> None:
         self.count = count
         self.taken = 0
@@ -58,6 +60,7 @@ class Slots:
         children = _Share(in_children, lambda: min(max_useful_jobs(), count - count // 4), part=2)
         io_bound = frozenset(io_bound) - children.types
         self._io_bound = _Share(io_bound, lambda: most_io_bound, part=_AT_A_TIME + 1)
+        self._others = frozenset(types) - io_bound  # all that need a slot of the count
         self._shares = [share for share in (children, self._io_bound) if share.types]
         self._of_type = {job_type: share for share in self._shares for job_type in share.types}
 
@@ -95,10 +98,18 @@ class Slots:
         """For a claim: how many jobs more of these types are worth having."""
         return {share.types: share.room for share in self._shares}
 
+    @property
+    def io_bound_only(self) -> tuple[int, Caps]:
+        """For a claim while all slots of the count are taken: nothing that needs one of them."""
+        room = self._io_bound.room if self._others and self._io_bound.types else 0
+        return room, {self._io_bound.types: room, self._others: 0}
+
     def record_claim(self, caps: Caps, claimed: Sequence[str]) -> bool:
         """Note which caps kept a claim from more than these; whether one of them has room again."""
         for types, cap in caps.items():
-            share = self._of_type[next(iter(types))]
+            share = self._of_type.get(next(iter(types)))
+            if share is None or share.types != types:
+                continue  # all that need a slot of the count
             share.was_capped = sum(job_type in types for job_type in claimed) >= cap
         return any(share.was_capped and share.room > 0 for share in self._shares)
 
@@ -143,18 +154,26 @@ class ClaimsAhead:
         self._waiting: deque[Claimed] = deque()
         self._began_at = -math.inf
 
-    def take(self, types: Sequence[str], caps: Caps, sent_at: float) -> Taken:
-        """Slots for the jobs of these types that a claim brought, with these caps, which was sent then."""
+    def take(self, claims: Sequence[Claim], caps: Caps, sent_at: float) -> Taken:
+        """Slots for the jobs that a claim brought, with these caps, which was sent then.
+
+        No claim is ahead of its slot where an attempt would be the last: whoever is killed before the job
+        began would have used it up. Where one was, there are more.
+        """
         expected = self._expected_free_slots(sent_at)
+        types = [claim.type for claim in claims]
         for job_type in types:
             self._slots.take(job_type)
+        if any(claim.attempts >= claim.max_attempts for claim in claims):
+            expected = 0
         return Taken(self._slots.record_claim(caps, types), expected)
 
     def _expected_free_slots(self, sent_at: float) -> int:
         now = self._clock()
         # Those that began last had the time of one claim, or a little more where it waited for them.
         in_time = now - self._began_at < min(2 * (now - sent_at), _LONGEST_JOB)
-        return self._slots.count if in_time and self._slots.in_use == 0 else 0
+        is_free = in_time and self._slots.in_use == 0 and self._slots.count <= _MOST_AHEAD
+        return self._slots.count if is_free else 0
 
     def start_now(self, new: Sequence[Claimed]) -> list[Claimed]:
         """Those of new claims that begin now; the others wait."""

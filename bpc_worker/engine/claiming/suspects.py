@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bpc_worker.engine.claiming.slots import Slots
-from bpc_worker.jobs.store import Caps, Ends, JobStore, Look
+from bpc_worker.jobs.store import PLAIN_TERMS, Caps, ClaimTerms, Ends, JobStore, Look
 
 _MOST = 100  # then another worker, with other types, may have the watch
 
@@ -13,6 +13,10 @@ class OneSlot(Slots):
 
     def room(self, held: int, ahead: int = 0) -> int:  # noqa: ARG002 - none comes before its slot is free
         return 0 if held else 1
+
+    @property
+    def io_bound_only(self) -> tuple[int, Caps]:
+        return 0, {}
 
 
 class SuspectsOnly:
@@ -30,11 +34,12 @@ class SuspectsOnly:
         fresh: bool = True,  # noqa: ARG002 - every look is
         caps: Caps | None = None,
         ends: Ends = (),
+        terms: ClaimTerms = PLAIN_TERMS,
     ) -> Look:
         """The ends are settled otherwise: nothing is held when this asks."""
         if self._left <= 0:
             return Look(ended=not ends)
-        look = await self._store.claim_suspect(self._watcher, caps=caps or {})
+        look = await self._store.claim_suspect(self._watcher, caps=caps or {}, careful=terms.careful)
         self._left -= len(look.claims)
         return replace(look, ended=not ends)
 

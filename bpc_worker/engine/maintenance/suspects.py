@@ -16,6 +16,8 @@ from bpc_worker.processes.helper import Word
 
 _log = log.get("suspects")
 
+ALIVE = "alive"  # the word for nothing else to say
+
 _TICK_SECONDS = 1.0
 _MOST_SILENT_TICKS = 60
 _LEAVE_SECONDS = 5.0  # between its last word and its end
@@ -55,7 +57,7 @@ class SuspectMetrics(Protocol):
 class _End(NamedTuple):
     how: str  # done, died, silent
     came_up: bool  # else it never said a word
-    code: int
+    was_of_use: bool  # it has said more than that it lives
 
 
 class SuspectWatch:
@@ -112,14 +114,14 @@ class SuspectWatch:
             with suppress(JobError):  # then it is anybody's in a lease
                 await self._store.keep_suspects(self._watcher, give_up=True)
         self._metrics.suspects_ended(end.how)
-        if not end.came_up:
+        if not end.was_of_use:
             self._put_off()
         else:
             self._pause = self._interval if end.how == "done" else min(_AFTER_DEATH, self._interval)
         return end.came_up
 
     def _put_off(self) -> None:
-        """It does not even start here: perhaps it does elsewhere, or later."""
+        """It does not come to run any here: perhaps it does elsewhere, or later."""
         self._pause = min(_LONGEST_PAUSE, 2 * max(self._pause, self._interval))
 
     async def _to_its_end(self) -> _End:
@@ -129,7 +131,7 @@ class SuspectWatch:
         if self._stopping:
             process.stop()
         try:
-            came_up, is_silent = await self._hear_out(process)
+            came_up, was_of_use, is_silent = await self._hear_out(process)
             if not is_silent:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_LEAVE_SECONDS):
@@ -141,14 +143,14 @@ class SuspectWatch:
         say = _log.info if how == "done" else _log.warning
         took = round((seconds_since_boot() - started) * 1000)
         say("suspects_ended", pid=process.pid, reason=how, status=code, duration_ms=took)
-        return _End(how, came_up, code)
+        return _End(how, came_up, was_of_use)
 
-    async def _hear_out(self, process: Process) -> tuple[bool, bool]:
-        """Until it hangs up: whether it ever said anything, and whether it fell silent instead.
+    async def _hear_out(self, process: Process) -> tuple[bool, bool, bool]:
+        """Until it hangs up: whether it ever said anything, anything of use, and whether it fell silent.
 
         Counted in ticks of our own: a process that was frozen itself does not blame the other for it.
         """
-        silent, came_up = 0, False
+        silent, came_up, was_of_use = 0, False, False
         while silent < _MOST_SILENT_TICKS:
             try:
                 async with asyncio.timeout(_TICK_SECONDS):
@@ -160,10 +162,10 @@ class SuspectWatch:
                         await self._store.keep_suspects(self._watcher)
                 continue
             if word is None:
-                return came_up, False
-            silent, came_up = 0, True
+                return came_up, was_of_use, False
+            silent, came_up, was_of_use = 0, True, was_of_use or word.name != ALIVE
             self._on_word(word)
-        return came_up, True
+        return came_up, was_of_use, True
 
     async def stop(self, *, grace: float, hurry: asyncio.Event) -> None:
         """No more from now on; what runs may go on for so long."""

@@ -1,170 +1,42 @@
 """Take jobs from the queue, and give back what was taken by a call whose answer never came."""
 
+import asyncio
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from bpc_worker.ids import nonce
 from bpc_worker.jobs.errors import JobError, Unavailable
-from bpc_worker.jobs.model import Claim, Priority
+from bpc_worker.jobs.model import Claim
 from bpc_worker.jobs.queue_settings import QueueSettings
-from bpc_worker.jobs.store import Caps, Ends, Look
-from bpc_worker.postgres.arrays import arrays
+from bpc_worker.jobs.store import PLAIN_TERMS, Caps, ClaimTerms, Ends, Look
+from bpc_worker.observability import log
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.job_rows import NO_ENDS, told
+from bpc_worker.postgres.queue.probes import Probes, RingPosition
+from bpc_worker.postgres.queue.scans import Scans
 from bpc_worker.postgres.sql_files import prepared, query
 
-Turn = Literal["ring", "oldest"]
+_log = log.get("claims")
 
-_NOBODY = UUID(int=0)
-_RING_EVERY = 4
-_OLDEST_EVERY = 8
-_RING_PROBES = 256  # a claim that goes round the tenants asks about this many places
-_FEWEST_HOPS = 8
-_WINDOW_MORE = 10
 _DOUBT_PAUSE = 1.0
+_INLINE_BYTES = 32 * 1024  # a larger payload does not travel with its claim
+_LEFT_ALONE = 60.0  # seconds, for a row that cannot be taken
 
 
-class Place(NamedTuple):
-    """Where the index has the jobs of one kind, oldest first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a claim wants."""
 
-    queue: str
-    type: str
-    priority: int
-
-
-class Row(NamedTuple):
-    """Where a job stands at its place; as PostgreSQL wrote it, or as psycopg read it."""
-
-    scheduled_at: datetime | str
-    job_id: UUID | str
-
-
-_BEGINNING = Row("-infinity", _NOBODY)
-
-
-class ClaimPlan(NamedTuple):
-    """What the next claim asks for."""
-
-    turn: Turn | None
-    params: dict[str, object]
-
-
-class Probes:
-    """Remembers, between two polls, where something was due and how far that has been taken.
-
-    A transaction held open elsewhere keeps the index entries of finished jobs alive, and every claim from
-    the beginning would read them all again. What is remembered may be wrong soon (a late commit, a requeue),
-    so it is dropped at every poll and every wake-up. Then the claim itself looks for places.
-    """
-
-    def __init__(self, queues: Sequence[str], types: Sequence[str]) -> None:
-        self._types = tuple(types)
-        self._names = arrays({"queues": queues, "types": types})
-        self._before_all = arrays(_at({Place(queue, "", -1): _BEGINNING for queue in queues}))
-        self._everywhere = [
-            Place(queue, job_type, int(priority))
-            for priority in Priority
-            for queue in queues
-            for job_type in types
-        ]
-        self._since: dict[Place, Row] = {}
-        self._caps: Caps = {}
-        self._pots = arrays(_pots({}, types))  # of these caps
-        self._claims = 0
-        self._ring_at = _NOBODY  # the last tenant that was so served
-
-    def plan(self, caps: Caps, *, limit: int, fresh: bool) -> ClaimPlan:
-        """The next claim. `fresh`: what was remembered is dropped.
-
-        With a few more than wanted: others may hold some of them. What exceeds a pot is looked at too.
-        """
-        if fresh:
-            self._since.clear()
-        turn = self._next_turn()
-        places = self._since or self._everywhere
-        window = limit + _WINDOW_MORE
-        surplus = sum(
-            min(window, most) * sum(place.type in types for place in places) for types, most in caps.items()
-        )
-        if caps != self._caps:
-            self._caps, self._pots = dict(caps), arrays(_pots(caps, self._types))
-        params = {
-            "limit": limit,
-            "window": window,
-            "reach": window + surplus,
-            "turn": turn,
-            "ring_after": self._ring_at,
-            "hops": max(_FEWEST_HOPS, _RING_PROBES // max(1, len(places))),
-            "scan": not self._since,
-            **(arrays(_at(self._since)) if self._since else self._before_all),
-            **self._names,
-            **self._pots,
-        }
-        return ClaimPlan(turn, params)
-
-    def _next_turn(self) -> Turn | None:
-        """By the count n of our claims: every fourth goes round the tenants, every eighth to the oldest."""
-        self._claims += 1
-        if self._claims % _RING_EVERY == 0:
-            return "ring"
-        if len(self._since) == 1:
-            return None  # the oldest comes first there in any case
-        return "oldest" if self._claims % _OLDEST_EVERY == 1 else None
-
-    def since(self, place: Place) -> Row:
-        return self._since.get(place, _BEGINNING)
-
-    def record_result(
-        self,
-        turn: Turn | None,
-        live: Iterable[Sequence[object]] | None,
-        claims: Sequence[Claim],
-        ring_at: UUID | None,
-    ) -> None:
-        """After a claim: the places where something is due, if it looked for them, and what it took there.
-
-        `ring_at`: the tenant that the ring came to; None where nobody had a job, and nobody was passed over.
-        """
-        if ring_at is not None:
-            self._ring_at = ring_at
-        if live is not None:
-            self._since = {Place(*found[:3]): Row(*found[3:]) for found in live}  # type: ignore[arg-type]
-        if turn != "ring":  # the ring's job may stand behind others at its place
-            self._since |= _heads(claims)
-
-
-def _pots(caps: Caps, types: Sequence[str]) -> dict[str, Sequence[object]]:
-    """For each type the number, from 1, of the cap that counts it."""
-    numbers = {name: number for number, names in enumerate(caps, start=1) for name in names}
-    return {
-        "pot": [numbers.get(name) for name in types],
-        "pots": list(caps.values()),
-    }
-
-
-def _at(places: Mapping[Place, Row]) -> dict[str, Sequence[object]]:
-    return {
-        "at_queues": [place.queue for place in places],
-        "at_types": [place.type for place in places],
-        "at_priorities": [place.priority for place in places],
-        "since": [row.scheduled_at for row in places.values()],
-        "since_ids": [row.job_id for row in places.values()],
-    }
-
-
-def _heads(claims: Iterable[Claim]) -> dict[Place, Row]:
-    """The oldest job claimed at each place: what was due there before it is gone."""
-    heads: dict[Place, Row] = {}
-    for claim in claims:
-        place, row = Place(claim.queue, claim.type, claim.priority), Row(claim.scheduled_at, claim.job_id)
-        if place not in heads or row < heads[place]:
-            heads[place] = row
-    return heads
+    limit: int
+    fresh: bool
+    caps: Caps
+    ends: Ends
+    terms: ClaimTerms
 
 
 @dataclass(slots=True)
@@ -185,50 +57,121 @@ class _Known(NamedTuple):
     seen: int
     live: list[list[object]] | None
     ring_at: UUID | None
+    unserved: int | None
+    head: UUID | None  # the job that is first in the order, taken or not
+    of_ring: bool | None  # of the claim behind it
     next_due: float | None
 
 
 _KNOWN = len(_Known._fields)
+_OF_RING = _Known._fields.index("of_ring")
 
 
 class Claims:
-    def __init__(self, link: Link, settings: QueueSettings) -> None:
+    def __init__(self, link: Link, aside: Link, settings: QueueSettings) -> None:
         self._link = link
+        self._aside = aside  # for what takes its time
         self._settings = settings
-        self._probes = Probes(settings.queues, settings.types)
+        self._probes = Probes(settings.queues, settings.types, ring_start=settings.ring_start)
         self._unconfirmed: dict[UUID, _UnconfirmedClaim] = {}
+        self._passed_over: dict[UUID, float] = {}  # until when
+        self._scans = Scans()
+        self._scouting: asyncio.Task[None] | None = None
 
-    async def take(self, *, limit: int, fresh: bool, caps: Caps, ends: Ends, now: datetime | None) -> Look:
+    async def take(self, asked: Asked, *, now: datetime | None) -> Look:
         """Behind a pooler without the ends: its session has no lock_timeout, and waits for a locked row."""
-        if ends and not self._link.dsn.prepared_statements:
-            look = await self.take(limit=limit, fresh=fresh, caps=caps, ends=(), now=now)
+        if asked.terms.careful:
+            return await self._take_one(asked, now=now)
+        if asked.ends and not self._link.dsn.prepared_statements:
+            look, _ = await self._look(replace(asked, ends=()), now=now)
             return replace(look, ended=False)
-        turn, params = self._probes.plan(caps, limit=limit, fresh=fresh)
-        given = {"now": now, "nonce": nonce(), "ends": told(ends) if ends else NO_ENDS}
-        rows = await self._answered("jobs/claim", params | self._terms | given)
+        look, _ = await self._look(asked, now=now)
+        return look
+
+    async def _take_one(self, asked: Asked, *, now: datetime | None) -> Look:
+        """The first job that is due. If it is refused, nobody here asks for that row again for a while."""
+        _, head = await self._look(replace(asked, limit=0, ends=()), now=now)
+        try:
+            look, _ = await self._look(replace(asked, limit=1, ends=()), now=now)
+        except JobError as error:
+            if head is None or isinstance(error, Unavailable):
+                raise
+            self._passed_over[head] = time.monotonic() + _LEFT_ALONE
+            _log.error(
+                "job_passed_over", job_id=str(head), error_code=error.code, error_message=error.message
+            )
+            return Look(more=True, passed_over=1)
+        return look
+
+    async def _look(self, asked: Asked, *, now: datetime | None) -> tuple[Look, UUID | None]:
+        if asked.fresh and self._scans.are_slow:
+            self._scout(now)
+            if not self._probes.fall_back():
+                return Look(ended=not asked.ends), None
+            asked = replace(asked, fresh=False)
+        began_at = time.monotonic()
+        look, head = await self._ask(asked, now=now)
+        if asked.fresh:
+            self._scans.took(time.monotonic() - began_at, claimed=len(look.claims))
+        return look, head
+
+    def _scout(self, now: datetime | None) -> None:
+        if self._scouting is None and self._scans.due:
+            self._scouting = asyncio.create_task(self._find_places(now))
+
+    async def _find_places(self, now: datetime | None) -> None:
+        """On a line of its own, so that no claim waits behind it."""
+        began_at = time.monotonic()
+        plain = Asked(limit=0, fresh=True, caps={}, ends=(), terms=PLAIN_TERMS)
+        params = self._probes.places_only() | self._terms(plain) | {"now": now}
+        try:
+            rows = await self._aside.tuples(
+                prepared("jobs/claim"), params, timeout=self._settings.call_timeout
+            )
+            self._probes.record_places(_Known(*rows[0][:_KNOWN]).live or ())
+        except JobError as error:
+            _log.warning("places_not_found", error_code=error.code, error_message=error.message)
+        finally:
+            self._scans.took(time.monotonic() - began_at)
+            self._scouting = None
+
+    async def _ask(self, asked: Asked, *, now: datetime | None) -> tuple[Look, UUID | None]:
+        params = self._probes.plan(asked.caps, limit=asked.limit, fresh=asked.fresh)
+        rows = await self.answered("jobs/claim", params | self._terms(asked) | {"now": now})
         known = _Known(*rows[0][:_KNOWN])
-        claims = [Claim(*row[_KNOWN:]) for row in rows if row[_KNOWN] is not None]
-        self._probes.record_result(turn, known.live, claims, known.ring_at if known.seen else None)
-        return Look(
-            claims=claims,
-            more=known.seen > len(claims),
+        in_order: list[Claim] = []
+        of_ring: list[Claim] = []
+        for row in rows:
+            if row[_KNOWN] is not None:
+                (of_ring if row[_OF_RING] else in_order).append(Claim(*row[_KNOWN:]))
+        ring = None
+        if known.seen and known.ring_at is not None:
+            ring = RingPosition(known.ring_at, known.unserved or 0)
+        self._probes.record_result(known.live, in_order, of_ring, ring)
+        look = Look(
+            claims=of_ring + in_order,
+            more=known.seen > len(in_order) + len(of_ring),
             next_due_in=known.next_due,
-            ended=known.ended == len(ends),
+            ended=known.ended == len(asked.ends),
         )
+        return look, known.head
 
-    async def take_suspect(self, watcher: str, *, caps: Caps, now: datetime | None) -> Look:
-        full = {name for names, most in caps.items() for name in names if most <= 0}
-        types = [name for name in self._settings.types if name not in full]
-        named = arrays({"queues": self._settings.queues, "types": types})
-        given = {"now": now, "nonce": nonce(), "watcher": watcher}
-        rows = await self._answered("jobs/claim_suspect", named | self._terms | given)
-        return Look(claims=[Claim(*row) for row in rows])
+    def _terms(self, asked: Asked) -> dict[str, object]:
+        now = time.monotonic()
+        if self._passed_over:
+            self._passed_over = {job: until for job, until in self._passed_over.items() if until > now}
+        return {
+            "owner": self._settings.owner,
+            "lease_seconds": self._settings.lease_seconds,
+            "nonce": nonce(),
+            "ahead": asked.terms.ahead,
+            "claim_bytes": asked.terms.most_bytes,
+            "inline_bytes": 0 if asked.terms.careful else _INLINE_BYTES,
+            "passed_over": list(self._passed_over),
+            "ends": told(asked.ends) if asked.ends else NO_ENDS,
+        }
 
-    @property
-    def _terms(self) -> dict[str, object]:
-        return {"owner": self._settings.owner, "lease_seconds": self._settings.lease_seconds}
-
-    async def _answered(self, name: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
+    async def answered(self, name: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
         call = params["nonce"]
         assert isinstance(call, UUID)  # noqa: S101 - ours
         self._unconfirmed[call] = _UnconfirmedClaim()  # a cancelled call is an unanswered one too

@@ -12,12 +12,24 @@ from bpc_worker.jobs.errors import Retryable
 from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.jobs.store import (
+    PLAIN_TERMS,
+    Caps,
+    ClaimTerms,
+    Ends,
+    Enqueued,
+    Heartbeat,
+    Look,
+    Pause,
+    PauseKind,
+    Reaped,
+    Renewal,
+)
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.bulk import Bulk
 from bpc_worker.postgres.queue.capacity import Capacity
-from bpc_worker.postgres.queue.claims import Claims
+from bpc_worker.postgres.queue.claims import Asked, Claims
 from bpc_worker.postgres.queue.job_rows import (
     enqueued,
     fate,
@@ -25,6 +37,7 @@ from bpc_worker.postgres.queue.job_rows import (
     settled_under,
 )
 from bpc_worker.postgres.queue.samples import Samples
+from bpc_worker.postgres.queue.suspects import Suspects
 from bpc_worker.postgres.sql_files import prepared, query
 from bpc_worker.rows import as_uuid
 from bpc_worker.waiting.retries import Retries
@@ -46,10 +59,12 @@ class PostgresJobs:
         self._settings = settings
         self.now = now  # None: the database's clock; tests move their own
         self._renewals, self._reaps, self._enqueues, self._bulks = (Link(dsn) for _ in range(4))
+        self._aside = Link(dsn)  # for what takes its time
         # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
         brisk = replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS))
         self._looks, self._settles = Link(brisk), Link(brisk)
-        self.claims = Claims(self._looks, settings)
+        self.claims = Claims(self._looks, self._aside, settings)
+        self._suspects = Suspects(self._reaps, self.claims, settings)
         most, limit = settings.max_queued, settings.call_timeout
         self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
         self.samples = Samples(self._reaps, call_timeout=limit, max_queued=most, now=now)
@@ -93,25 +108,28 @@ class PostgresJobs:
             return done
 
     async def claim(
-        self, *, limit: int, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()
+        self,
+        *,
+        limit: int,
+        fresh: bool = True,
+        caps: Caps | None = None,
+        ends: Ends = (),
+        terms: ClaimTerms = PLAIN_TERMS,
     ) -> Look:
-        return await self.claims.take(limit=limit, fresh=fresh, caps=caps or {}, ends=ends, now=self.now)
+        asked = Asked(limit=limit, fresh=fresh, caps=caps or {}, ends=ends, terms=terms)
+        return await self.claims.take(asked, now=self.now)
 
     async def release_unconfirmed_claims(self) -> None:
         await self.claims.release_unconfirmed()
 
     async def watch_suspects(self, watcher: str) -> bool:
-        names = {"queues": list(self._settings.queues), "types": list(self._settings.types)}
-        params = names | {"now": self.now, "watcher": watcher, "seconds": self._settings.lease_seconds}
-        return bool(await self._run(self._reaps, "watch_suspects", params))
+        return await self._suspects.watch(watcher, now=self.now)
 
     async def keep_suspects(self, watcher: str, *, give_up: bool = False) -> bool:
-        seconds = 0 if give_up else self._settings.lease_seconds
-        params = {"now": self.now, "watcher": watcher, "seconds": seconds}
-        return bool(await self._run(self._reaps, "keep_suspects", params))
+        return await self._suspects.keep(watcher, give_up=give_up, now=self.now)
 
-    async def claim_suspect(self, watcher: str, *, caps: Caps | None = None) -> Look:
-        return await self.claims.take_suspect(watcher, caps=caps or {}, now=self.now)
+    async def claim_suspect(self, watcher: str, *, caps: Caps | None = None, careful: bool = False) -> Look:
+        return await self._suspects.claim(watcher, caps=caps or {}, careful=careful, now=self.now)
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         params = {
@@ -180,7 +198,7 @@ class PostgresJobs:
 
     def close(self) -> None:
         links = (self._looks, self._renewals, self._settles, self._reaps, self._enqueues, self._bulks)
-        for link in links:
+        for link in (*links, self._aside):
             link.drop()
 
     async def _run(self, link: Link, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:

@@ -22,7 +22,7 @@ from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, JobId, LeaseToken, Status
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement, Settlements
-from bpc_worker.jobs.store import Caps, Ends, Look
+from bpc_worker.jobs.store import PLAIN_TERMS, Caps, ClaimTerms, Ends, Look
 from bpc_worker.memory.store import MemoryJobStore
 from bpc_worker.memory.table import Table
 from bpc_worker.registry import Registry
@@ -46,22 +46,30 @@ class Store(MemoryJobStore):
     def __init__(self, clock: FakeClock, types: Collection[str] = TYPES, table: Table | None = None) -> None:
         super().__init__(QueueSettings(owner="me", types=tuple(types)), clock=clock, table=table)
         self.looks: list[tuple[int, bool, int]] = []  # limit, fresh, ends
+        self.terms: list[ClaimTerms] = []
         self.troubles: list[JobError] = []
         self.unwritten = False  # ends that travel with a claim are not all written
         self.go_on = asyncio.Event()
         self.go_on.set()
 
     async def claim(
-        self, *, limit: int, fresh: bool = True, caps: Caps | None = None, ends: Ends = ()
+        self,
+        *,
+        limit: int,
+        fresh: bool = True,
+        caps: Caps | None = None,
+        ends: Ends = (),
+        terms: ClaimTerms = PLAIN_TERMS,
     ) -> Look:
         self.looks.append((limit, fresh, len(ends)))
+        self.terms.append(terms)
         await self.go_on.wait()
         if self.troubles:
             raise self.troubles.pop(0)
         if self.unwritten and ends:
-            look = await super().claim(limit=limit, fresh=fresh, caps=caps)
+            look = await super().claim(limit=limit, fresh=fresh, caps=caps, terms=terms)
             return replace(look, ended=False)
-        return await super().claim(limit=limit, fresh=fresh, caps=caps, ends=ends)
+        return await super().claim(limit=limit, fresh=fresh, caps=caps, ends=ends, terms=terms)
 
     async def settle_group(self, ends: Sequence[tuple[Claim, Settlement]]) -> dict[LeaseToken, Status]:
         return await super().settle_group(ends)

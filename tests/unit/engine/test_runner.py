@@ -3,6 +3,9 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
+
+from bpc_worker.jobs.errors import Code, Unavailable
 from bpc_worker.jobs.store import Look
 from bpc_worker.testing import NOON
 from tests.unit.engine.support import Room, steps
@@ -139,3 +142,38 @@ async def _stopped(room: Room, stop: asyncio.Event, running: "asyncio.Task[None]
     room.wake.ring("stop")
     await asyncio.wait_for(running, 10)
     await room.settled()
+
+
+@pytest.mark.xfail(strict=True, reason="the bell has no brake while looks fail")
+@pytest.mark.virtual_time
+async def test_a_loud_bell_does_not_make_it_ask_a_database_that_is_away() -> None:
+    room, stop = Room(), asyncio.Event()
+    room.store.troubles = [Unavailable(Code.DB_UNAVAILABLE, "away")] * 100_000
+    running = asyncio.create_task(room.runner.run(stop))
+    for _ in range(2_000):
+        room.wake.ring("amqp")
+        await asyncio.sleep(0.01)
+    looks = len(room.store.looks)
+    await _stopped(room, stop, running)
+
+    assert looks <= 20  # in twenty seconds
+
+
+@pytest.mark.xfail(strict=True, reason="every worker looks at once at every job")
+@pytest.mark.virtual_time
+async def test_who_came_too_late_by_a_few_bells_waits_a_moment_at_the_next() -> None:
+    room, stop = Room(), asyncio.Event()
+    running = asyncio.create_task(room.runner.run(stop))
+    await asyncio.sleep(0.001)
+    seconds = []
+    for _ in range(12):
+        await asyncio.sleep(0.2)
+        looks, rung_at = len(room.store.looks), asyncio.get_running_loop().time()
+        room.wake.ring("notify")
+        while len(room.store.looks) == looks:
+            await asyncio.sleep(0.0005)
+        seconds.append(asyncio.get_running_loop().time() - rung_at)
+    await _stopped(room, stop, running)
+
+    assert seconds[0] < 0.001
+    assert 0.005 < seconds[-1] < 0.1

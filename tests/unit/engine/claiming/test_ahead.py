@@ -15,8 +15,9 @@ class Desk:
     def answered(self, *types: str, took: float) -> tuple[int, list[Claimed]]:
         """How many slots the next claim may count on, and which jobs begin."""
         sent_at, self.now = self.now, self.now + took
-        by_then = self.ahead.take(types, {}, sent_at).expected_free_slots
-        return by_then, self.ahead.start_now([Claimed(a_claim(type=each), sent_at) for each in types])
+        claims = [a_claim(type=each) for each in types]
+        by_then = self.ahead.take(claims, {}, sent_at).expected_free_slots
+        return by_then, self.ahead.start_now([Claimed(claim, sent_at) for claim in claims])
 
     def ended(self, count: int, *, after: float) -> list[str]:
         """The types of those that begin in their place."""

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
-from bpc_worker.postgres.queue.claims import Place, Probes
+from bpc_worker.postgres.queue.probes import Place, Probes, RingPosition
 from bpc_worker.testing import NOON, a_claim
 
 ALL_TYPES = ("A_TYPE", "B_TYPE")
@@ -12,7 +12,7 @@ EARLIER = "2026-01-01T00:00:00+00:00"
 
 
 def probes() -> Probes:
-    return Probes(("default", "slow"), ALL_TYPES)
+    return Probes(("default", "slow"), ALL_TYPES, ring_start=UUID(int=0))
 
 
 def live(*places: Place) -> list[list[object]]:
@@ -21,11 +21,12 @@ def live(*places: Place) -> list[list[object]]:
 
 
 def asked(some: Probes, *, fresh: bool = False) -> dict[str, object]:
-    return some.plan({}, limit=1, fresh=fresh).params
+    return some.plan({}, limit=1, fresh=fresh)
 
 
-def turns(some: Probes, count: int) -> list[str | None]:
-    return [some.plan({}, limit=1, fresh=False).turn for _ in range(count)]
+def oldest(some: Probes, count: int) -> list[int]:
+    """Which of the next claims begin with the oldest."""
+    return [n for n in range(1, count + 1) if some.plan({}, limit=1, fresh=False)["oldest"]]
 
 
 def test_the_first_claim_looks_for_places_in_every_queue() -> None:
@@ -36,17 +37,33 @@ def test_the_first_claim_looks_for_places_in_every_queue() -> None:
     assert (params["at_priorities"], params["since"]) == ("{-1,-1}", '{"-infinity","-infinity"}')
 
 
-def test_turns_come_by_the_count_of_claims() -> None:
-    some = probes()
-    taken = turns(some, 16)
+def test_every_eighth_claim_begins_with_the_oldest() -> None:
+    assert oldest(probes(), 16) == [1, 9]
 
-    assert [n for n, turn in enumerate(taken, start=1) if turn == "ring"] == [4, 8, 12, 16]
-    assert [n for n, turn in enumerate(taken, start=1) if turn == "oldest"] == [1, 9]
+
+def test_of_every_four_jobs_one_goes_round_the_tenants() -> None:
+    some, shares = probes(), []
+    for limit in (1, 1, 1, 1, 1, 10, 10, 100):
+        share = some.plan({}, limit=limit, fresh=False)["share"]
+        assert isinstance(share, int)
+        shares.append(share)
+        some.record_result(None, [a_claim()] * (limit - share), [a_claim()] * share)
+
+    assert shares == [0, 0, 0, 1, 0, 2, 3, 25]
+
+
+def test_who_found_nobody_in_the_ring_is_owed_one_job_and_no_more() -> None:
+    some = probes()
+    for _ in range(3):
+        some.plan({}, limit=10, fresh=False)
+        some.record_result(None, [a_claim()] * 10)
+
+    assert some.plan({}, limit=1, fresh=False)["share"] == 1
 
 
 def test_the_next_claims_go_where_something_was_due() -> None:
     some = probes()
-    some.record_result(None, live(NORMAL_B, NORMAL_A), [], None)
+    some.record_result(live(NORMAL_B, NORMAL_A), [])
     params = asked(some)
 
     assert not params["scan"]
@@ -56,27 +73,24 @@ def test_the_next_claims_go_where_something_was_due() -> None:
 
 def test_where_nothing_was_due_it_is_looked_for_again() -> None:
     some = probes()
-    some.record_result(None, [], [], None)
+    some.record_result([], [])
 
     assert asked(some)["scan"]
 
 
 def test_where_one_place_alone_is_due_nobody_looks_for_the_oldest() -> None:
     some = probes()
-    assert turns(some, 1) == ["oldest"]
-    some.record_result("oldest", live(NORMAL_A), [], None)
-    taken = turns(some, 16)
+    assert oldest(some, 1) == [1]
+    some.record_result(live(NORMAL_A), [])
 
-    assert set(taken) == {"ring", None}
-    assert taken.count("ring") == 4
-    asked(some, fresh=True)
-    assert turns(some, 7).count("oldest") == 1
+    assert oldest(some, 15) == []
+    assert asked(some, fresh=True)["oldest"]
 
 
 def test_what_stood_before_a_claimed_job_is_not_read_again() -> None:
     some = probes()
     early, late = (a_claim(type="A_TYPE", scheduled_at=NOON + timedelta(seconds=after)) for after in (1, 2))
-    some.record_result(None, live(NORMAL_A, NORMAL_B), [late, early], None)
+    some.record_result(live(NORMAL_A, NORMAL_B), [late, early])
 
     assert some.since(NORMAL_A) == (early.scheduled_at, early.job_id)
     assert some.since(NORMAL_B).scheduled_at == EARLIER
@@ -85,42 +99,42 @@ def test_what_stood_before_a_claimed_job_is_not_read_again() -> None:
 def test_jobs_of_one_moment_are_told_apart_by_their_ids() -> None:
     some = probes()
     second, first = (a_claim(type="A_TYPE", scheduled_at=NOON, job_id=UUID(int=number)) for number in (2, 1))
-    some.record_result(None, live(NORMAL_A), [second, first], None)
+    some.record_result(live(NORMAL_A), [second, first])
 
     assert some.since(NORMAL_A) == (NOON, UUID(int=1))
 
 
 def test_the_job_of_the_ring_says_nothing_about_those_before_it() -> None:
     some = probes()
-    some.record_result("ring", live(NORMAL_A), [a_claim(type="A_TYPE")], None)
+    some.record_result(live(NORMAL_A), [], [a_claim(type="A_TYPE")])
 
     assert some.since(NORMAL_A).scheduled_at == EARLIER
 
 
 def test_everything_is_forgotten_at_a_poll() -> None:
     some = probes()
-    some.record_result(None, live(NORMAL_A), [a_claim(type="A_TYPE")], None)
+    some.record_result(live(NORMAL_A), [a_claim(type="A_TYPE")])
 
     assert asked(some, fresh=True)["scan"]
     assert some.since(NORMAL_A).scheduled_at == "-infinity"
 
 
 def test_types_of_one_cap_share_a_pot() -> None:
-    some = Probes(("default",), ALL_TYPES)
+    some = Probes(("default",), ALL_TYPES, ring_start=UUID(int=0))
     caps = {frozenset(ALL_TYPES): 3}
-    everywhere = some.plan(caps, limit=10, fresh=True).params
-    some.record_result(None, live(NORMAL_A), [], None)
+    everywhere = some.plan(caps, limit=10, fresh=True)
+    some.record_result(live(NORMAL_A), [])
 
     assert (everywhere["pots"], everywhere["pot"]) == ("{3}", "{1,1}")
     assert everywhere["reach"] == 10 + 10 + 8 * 3  # so many of the pot's may stand before the others
-    assert some.plan(caps, limit=10, fresh=False).params["reach"] == 10 + 10 + 3
+    assert some.plan(caps, limit=10, fresh=False)["reach"] == 10 + 10 + 3
 
 
 def test_few_places_leave_time_for_many_tenants() -> None:
-    some = Probes(("default",), ALL_TYPES)
-    some.record_result("ring", [], [], UUID(int=7))
+    some = Probes(("default",), ALL_TYPES, ring_start=UUID(int=0))
+    some.record_result([], [], [], RingPosition(UUID(int=7), 2))
     params = asked(some)
-    some.record_result(None, live(NORMAL_A), [], None)
+    some.record_result(live(NORMAL_A), [])
 
-    assert (params["ring_after"], params["hops"]) == (UUID(int=7), 32)
+    assert (params["ring_at"], params["unserved"], params["hops"]) == (UUID(int=7), 2, 32)
     assert asked(some)["hops"] == 256
