@@ -249,17 +249,3 @@ async def test_a_pause_without_a_name_or_a_reason_is_refused(bench: Bench) -> No
     for name, reason in (("", "told to"), ("default", "")):
         with pytest.raises(Permanent, match="VALIDATION_ERROR"):
             await bench.store.pause(Pause(kind=PauseKind.QUEUE, name=name, reason=reason))
-
-
-@pytest.mark.xfail(strict=True, reason="a tenant's share shrinks as batches grow")
-@pytest.mark.parametrize("limit", [10, 40])
-async def test_a_tenant_behind_many_jobs_of_another_is_served_by_its_share(bench: Bench, limit: int) -> None:
-    one, two = tenant_number(1), tenant_number(2)
-    for tenant in (one, two):
-        bench.side.tenant(tenant)
-    await bench.store.enqueue_many(one, [NewJob(type="TEST_NOOP")] * 160)
-    await bench.store.enqueue_many(two, [NewJob(type="TEST_NOOP")] * 10)
-    order = [claim.tenant_id for _ in range(80 // limit) for claim in await bench.claim(limit)]
-
-    assert len(order) == 80
-    assert order.count(two) == 10  # a quarter of them is shared by two
