@@ -8,6 +8,7 @@ from bpc_worker.jobs.errors import JobError, SchemaMismatch, Unavailable
 
 _TICK_LIMIT = 30.0
 _DATABASE_LIMIT = 15.0
+_PASSED_OVER_SECONDS = 65.0  # a little longer than it is left alone
 _DISTRUST_SECONDS = 5.0  # longer than the pause between two tries of a settle
 
 
@@ -26,6 +27,7 @@ class Health:
     outage: bool = False  # seen, and not yet over
     recovered_at: float | None = None  # when the database came back after an outage
     mismatch_at: float | None = None  # when a statement of ours last did not fit the schema
+    passed_over_at: float | None = None  # when a job last could not be taken
 
     def __post_init__(self) -> None:
         self.control_ticked_at = self.clock()
@@ -83,10 +85,17 @@ class Health:
             "schema": self.schema,
             "draining": "stopping" if self.draining else "ok",
             "broker": "ok" if self.broker_connected else "disconnected",
+            "jobs": self._jobs(),
         }
         if not self.require_queue and checks["broker"] != "ok":
             checks["broker"] = "ok (not required, disconnected)"
         return checks
+
+    def _jobs(self) -> str:
+        at = self.passed_over_at
+        if at is None or self.clock() - at > _PASSED_OVER_SECONDS:
+            return "ok"
+        return "a job cannot be taken; the log names it (job_passed_over)"
 
     def _database(self) -> str:
         if self.database_down is not None:

@@ -46,6 +46,7 @@ class Metrics:
         self._rate_limited = self._counter("rate_limited", "Times a rate limit made somebody wait", ())
         self._wakeups = self._counter("wakeups", "Reasons to look for work", ("source",))
         self._looks = self._counter("looks", "Claim statements sent", ())
+        self._passed_over = self._counter("jobs_passed_over", "Jobs that could not be taken", ())
         self._triggers = self._counter("trigger_messages", "AMQP messages heard", ())
         self._renewals = self._counter("lease_renewals", "Leases renewed", ())
         self._lost = self._counter("leases_lost", "Claims that became somebody else's", ())
@@ -103,6 +104,9 @@ class Metrics:
 
     def looked(self) -> None:
         self._looks.inc()
+
+    def passed_over(self, count: int) -> None:
+        self._passed_over.inc(count)
 
     def settled(self, queue: str, job_type: str, *, status: str, seconds: float) -> None:
         self._jobs.settled(queue, job_type, status=status, seconds=seconds)

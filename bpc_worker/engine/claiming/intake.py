@@ -28,6 +28,8 @@ _MAX_EMPTY_CLAIMS = 3  # in a row that saw jobs and got none: others are quicker
 class ClaimMetrics(Protocol):
     def looked(self) -> None: ...
 
+    def passed_over(self, count: int) -> None: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntakeParts:
@@ -195,6 +197,9 @@ class Intake:
             _log.warning("claim_failed", error_code=error.code, error_message=error.message)
             return None
         self._caution.answered()
+        if look.passed_over:
+            parts.health.passed_over_at = parts.clock()
+            parts.metrics.passed_over(look.passed_over)
         parts.health.note_claim()
         look, expected_free_slots = self._take(look, room, sent_at)
         if parts.rate_limits is not None:

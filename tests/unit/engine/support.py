@@ -102,6 +102,9 @@ class Counts:
 
     def looked(self) -> None: ...
 
+    def passed_over(self, count: int) -> None:
+        self.told.append(f"passed over {count}")
+
     def woken(self, source: str) -> None:
         self.told.append(f"woken {source}")
 

@@ -37,6 +37,7 @@ def test_a_new_worker_is_live_and_not_ready(health: Health, clock: Clock) -> Non
         "schema": "unknown",
         "draining": "ok",
         "broker": "ok (not required, disconnected)",
+        "jobs": "ok",
     }
     assert health.database_quiet_for == float("inf")
 

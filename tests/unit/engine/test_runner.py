@@ -144,7 +144,6 @@ async def _stopped(room: Room, stop: asyncio.Event, running: "asyncio.Task[None]
     await room.settled()
 
 
-@pytest.mark.xfail(strict=True, reason="the bell has no brake while looks fail")
 @pytest.mark.virtual_time
 async def test_a_loud_bell_does_not_make_it_ask_a_database_that_is_away() -> None:
     room, stop = Room(), asyncio.Event()
@@ -159,7 +158,6 @@ async def test_a_loud_bell_does_not_make_it_ask_a_database_that_is_away() -> Non
     assert looks <= 20  # in twenty seconds
 
 
-@pytest.mark.xfail(strict=True, reason="every worker looks at once at every job")
 @pytest.mark.virtual_time
 async def test_who_came_too_late_by_a_few_bells_waits_a_moment_at_the_next() -> None:
     room, stop = Room(), asyncio.Event()
