@@ -44,6 +44,7 @@ def run(starter: Starter, orders: SuspectOrders, registry: Registry) -> int:
 
 async def serve(starter: Starter, orders: SuspectOrders, registry: Registry) -> int:
     """Its exit code, when no suspect is due any more."""
+    starter.tell(ALIVE)
     settings = _own(orders.settings)
     base = base_of(settings, registry, orders.url, RelayedMetrics(starter.tell))
     spans, handlers = tracer(settings), HandlerThread()

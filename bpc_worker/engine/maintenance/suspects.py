@@ -56,7 +56,6 @@ class SuspectMetrics(Protocol):
 
 class _End(NamedTuple):
     how: str  # done, died, silent
-    came_up: bool  # else it never said a word
     was_of_use: bool  # it has said more than that it lives
 
 
@@ -79,6 +78,7 @@ class SuspectWatch:
         self._on_word = on_word
         self._interval = self._pause = interval_seconds
         self._spread = spread
+        self._useless = 0  # processes in a row that ran nothing
         self._process: Process | None = None
         self._stopping = False
         self._gone = asyncio.Event()  # no process is there
@@ -90,10 +90,10 @@ class SuspectWatch:
             await asyncio.sleep(self._spread(self._pause, 0.25))
 
     async def run_due(self) -> bool:
-        """Whether there were suspects to be run here, and a process that could."""
+        """Whether there were suspects that could be run here."""
         try:
             if self._stopping or not await self._store.watch_suspects(self._watcher):
-                self._pause = max(self._pause, self._interval)
+                self._pause = self._interval
                 return False
             return await self._run_process()
         except JobError as error:
@@ -101,7 +101,7 @@ class SuspectWatch:
         except Exception as error:  # noqa: BLE001 - suspects may wait; nobody else is to suffer for it
             _log.error("suspects_failed", exc_info=error)
             self._metrics.suspects_ended("failed")
-            self._put_off()
+            self._rest("failed", was_of_use=False)
         return False
 
     async def _run_process(self) -> bool:
@@ -114,15 +114,14 @@ class SuspectWatch:
             with suppress(JobError):  # then it is anybody's in a lease
                 await self._store.keep_suspects(self._watcher, give_up=True)
         self._metrics.suspects_ended(end.how)
-        if not end.was_of_use:
-            self._put_off()
-        else:
-            self._pause = self._interval if end.how == "done" else min(_AFTER_DEATH, self._interval)
-        return end.came_up
+        self._rest(end.how, was_of_use=end.was_of_use)
+        return end.was_of_use
 
-    def _put_off(self) -> None:
-        """It does not come to run any here: perhaps it does elsewhere, or later."""
-        self._pause = min(_LONGEST_PAUSE, 2 * max(self._pause, self._interval))
+    def _rest(self, how: str, *, was_of_use: bool) -> None:
+        """What does not come to run any here may do so elsewhere, or later."""
+        self._useless = 0 if was_of_use else self._useless + 1
+        pause = self._interval if how == "done" else min(_AFTER_DEATH, self._interval)
+        self._pause = min(_LONGEST_PAUSE, pause * 2.0**self._useless)
 
     async def _to_its_end(self) -> _End:
         started = seconds_since_boot()
@@ -131,7 +130,7 @@ class SuspectWatch:
         if self._stopping:
             process.stop()
         try:
-            came_up, was_of_use, is_silent = await self._hear_out(process)
+            was_of_use, is_silent = await self._hear_out(process)
             if not is_silent:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_LEAVE_SECONDS):
@@ -143,10 +142,10 @@ class SuspectWatch:
         say = _log.info if how == "done" else _log.warning
         took = round((seconds_since_boot() - started) * 1000)
         say("suspects_ended", pid=process.pid, reason=how, status=code, duration_ms=took)
-        return _End(how, came_up, was_of_use)
+        return _End(how, was_of_use)
 
-    async def _hear_out(self, process: Process) -> tuple[bool, bool, bool]:
-        """Until it hangs up: whether it ever said anything, anything of use, and whether it fell silent.
+    async def _hear_out(self, process: Process) -> tuple[bool, bool]:
+        """Until it hangs up: whether it ever said anything of use, and whether it fell silent instead.
 
         Counted in ticks of our own: a process that was frozen itself does not blame the other for it.
         """
@@ -162,10 +161,10 @@ class SuspectWatch:
                         await self._store.keep_suspects(self._watcher)
                 continue
             if word is None:
-                return came_up, was_of_use, False
+                return was_of_use, False
             silent, came_up, was_of_use = 0, True, was_of_use or word.name != ALIVE
             self._on_word(word)
-        return came_up, was_of_use, True
+        return was_of_use, True
 
     async def stop(self, *, grace: float, hurry: asyncio.Event) -> None:
         """No more from now on; what runs may go on for so long."""

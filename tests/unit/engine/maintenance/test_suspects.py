@@ -20,7 +20,7 @@ pytestmark = pytest.mark.virtual_time
 
 LEASE, INTERVAL = 60.0, 5.0
 ME, OTHER = "me", "somebody else"
-ALIVE = Word("alive")
+ALIVE, CLAIMED = Word("alive"), Word("acquired")
 AWAY = Unavailable(Code.DB_UNAVAILABLE, "no database")
 
 
@@ -103,8 +103,8 @@ class Bench:
     async def running(self, number: int) -> FakeProcess:
         """The process of that number, from 1, when it has come up."""
         await until(lambda: len(self.started) >= number)
-        self.started[number - 1].say(ALIVE)
-        await until(lambda: self.heard.count(ALIVE) >= number)
+        self.started[number - 1].say(ALIVE, CLAIMED)
+        await until(lambda: self.heard.count(CLAIMED) >= number)
         return self.started[number - 1]
 
     @property
@@ -138,7 +138,7 @@ async def test_a_process_is_started_heard_and_waited_for(said: list[str]) -> Non
     process.end(0)
 
     assert await due
-    assert bench.heard == [ALIVE, Word("jobs_queued", (None,))]
+    assert bench.heard == [ALIVE, CLAIMED, Word("jobs_queued", (None,))]
     assert bench.ends == ["done"]
     assert bench.owner is None, "anybody may have the watch now"
     assert said == ["info suspects_started", "info suspects_ended"]
@@ -173,7 +173,10 @@ async def test_one_that_dies_of_its_job_is_followed_by_another_soon(said: list[s
     assert said[:3] == ["info suspects_started", "warning suspects_ended", "info suspects_started"]
 
 
-async def test_one_that_does_not_come_up_is_tried_less_and_less_often(said: list[str]) -> None:
+@pytest.mark.parametrize("says", [(), (ALIVE,)])
+async def test_one_that_does_not_come_up_is_tried_less_and_less_often(
+    said: list[str], says: tuple[Word, ...]
+) -> None:
     bench = Bench()
     await bench.add_suspect()
     bench.refusals.append(BlockingIOError("no more processes"))
@@ -182,13 +185,31 @@ async def test_one_that_does_not_come_up_is_tried_less_and_less_often(said: list
     for number in (1, 2, 3, 4):
         await until(lambda n=number: len(bench.started) == n)  # type: ignore[misc]
         pauses.append((bench.clock.now - began).total_seconds())
+        bench.started[-1].say(*says)
         bench.started[-1].end(1)
         began = bench.clock.now
     watching.cancel()
 
-    assert pauses == pytest.approx([10, 20, 40, 80], abs=0.1)
+    assert pauses == pytest.approx([2, 4, 8, 16], abs=0.1)
     assert bench.ends == ["failed", *["died"] * 3]
     assert said[0] == "error suspects_failed"
+
+
+async def test_one_that_finds_nothing_to_do_is_tried_less_and_less_often() -> None:
+    """A suspect that is due and cannot be taken: the database refuses, or somebody keeps it locked."""
+    bench = Bench()
+    await bench.add_suspect()
+    watching = asyncio.create_task(bench.watch.run())
+    began, pauses = bench.clock.now, []
+    for number in (1, 2, 3):
+        await until(lambda n=number: len(bench.started) == n)  # type: ignore[misc]
+        pauses.append((bench.clock.now - began).total_seconds())
+        bench.started[-1].say(ALIVE)
+        bench.started[-1].end(0)
+        began = bench.clock.now
+    watching.cancel()
+
+    assert pauses == pytest.approx([0, 10, 20], abs=0.1)
 
 
 async def test_while_it_comes_up_the_watch_is_kept() -> None:
