@@ -12,7 +12,7 @@ from tests.support.poison import check_suspects_were_alone, enqueue_suspects
 from tests.support.worker import Worker, until, worker
 
 SHORT, SUSPECTS, WINDOW = 4000, 10, 10.0
-SETTINGS = {**lease(15, 5), "BPC_WORKER_CONCURRENCY": 4, "BPC_LOG_LEVEL": "info"}
+SETTINGS = {**lease(15, 5), "BPC_JOBS_BACKOFF_BASE": 1, "BPC_WORKER_CONCURRENCY": 4, "BPC_LOG_LEVEL": "info"}
 
 
 @contextmanager
