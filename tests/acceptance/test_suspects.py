@@ -61,6 +61,7 @@ def test_a_fleet_goes_on_while_a_suspect_waits(db: Database) -> None:
 def process_of(running: Worker) -> int:
     """The pid of the process that runs suspects for this worker."""
     line = until(lambda: running.said("suspects_started"), within=30, what="a process for suspects")
+    assert line is not None
     return int(str(line["pid"]))
 
 

@@ -20,6 +20,7 @@ def fleet(db: Database) -> Iterator[list[Worker]]:
     with ExitStack() as stack:
         workers = [stack.enter_context(worker(db.url, **SETTINGS)) for _ in range(3)]
         for each in workers:
+            until(lambda each=each: each.said("started"), within=120)  # type: ignore[misc]
             each.wait_ready()
         yield workers
 
@@ -69,7 +70,8 @@ def test_suspects_and_poison_among_thousands_cost_the_others_little(db: Database
         while statuses(db).get("QUEUED", 0) > SHORT // 10:
             waited.append(urgent_waits(db))
             time.sleep(2)  # time is what this test is made of
-        until(lambda: "QUEUED" not in statuses(db) and told(db), within=300, every=0.5)
+        all_ended = {"SUCCEEDED": SHORT + SUSPECTS + len(waited), "DEAD_LETTER": 1}
+        until(lambda: statuses(db) == all_ended and told(db), within=300, every=0.5)
         after = throughput(db)
 
         print(f"{before:.1f} jobs/s without suspects, {after:.1f} with: {after / before:.2f}")
