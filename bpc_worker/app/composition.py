@@ -13,15 +13,18 @@ from bpc_worker import __version__
 from bpc_worker.app.base import Base
 from bpc_worker.app.equipment import equipment_of
 from bpc_worker.app.job_work import JobWork, job_work
+from bpc_worker.app.suspect_watch import WorkBesideSuspects, suspect_watch
 from bpc_worker.app.upkeep import announcing, upkeep_of
 from bpc_worker.app.wake_ups import notifier, notify_listener, trigger_listener
 from bpc_worker.config.settings import Settings
 from bpc_worker.engine.background import Duty, around
 from bpc_worker.engine.handler_thread import HandlerThread
 from bpc_worker.engine.health import Health
+from bpc_worker.engine.maintenance.suspects import SuspectWatch
 from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.observability import log
 from bpc_worker.observability.http import ProbeServer
+from bpc_worker.observability.metrics import Metrics
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres.migrate import known, schema_problem
 from bpc_worker.postgres.queue.roster import Roster
@@ -54,7 +57,7 @@ class Plan:
 
 async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
     """Run a worker until it is told to stop; its exit code."""
-    base = _base(settings, registry, url)
+    base = base_of(settings, registry, url)
     spans = tracer(settings)
     handlers = HandlerThread()
     equipment, close_handlers = equipment_of(base)
@@ -62,7 +65,8 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     notify = notifier(base, listener)
     hooks = around(base.wake, base.health, base.metrics, partial(notify, None), alone=not plan.works)
     bell = notify_listener(base) if plan.works else None
-    work = job_work(base, handlers, equipment, _traced(spans), notify) if plan.works else None
+    work = job_work(base, handlers, equipment, traced(spans), notify) if plan.works else None
+    suspects = None if work is None else suspect_watch(base, notify)
     upkeep = upkeep_of(base, tell=hooks.tell)
     roster = _roster(base, plan) if plan.works or plan.reaps else None
     care = upkeep.care
@@ -71,16 +75,17 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         store=roster or base.store,
         handlers=handlers,
         wake=base.wake,
-        work=None if work is None else Work(claiming=work.runner, jobs=work.jobs),
+        work=_work(work, suspects),
         duties=(
             *(() if work is None else work.duties),
             *(upkeep.duties if plan.reaps else ()),
+            *(() if suspects is None or plan.until_empty else (care.endless("suspects", suspects.run),)),
             *((care.endless("roster", announcing(care, roster)),) if roster is not None else ()),
             *((care.endless("broker", listener.run),) if listener is not None else ()),
             *((care.endless("bell", bell.run),) if bell is not None else ()),
             *((care.endless("producer", partial(plan.produces, hooks)),) if plan.produces else ()),
         ),
-        schema_problem=lambda: _schema_problem(settings, url),
+        schema_problem=lambda: schema_check(settings, url),
         grace_seconds=settings.worker.shutdown_grace_seconds,
         close_handlers=close_handlers,
     )
@@ -95,15 +100,25 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     return code
 
 
-def _base(settings: Settings, registry: Registry, url: str) -> Base:
+def base_of(settings: Settings, registry: Registry, url: str, metrics: Metrics | None = None) -> Base:
     health = Health(require_queue=settings.health.require_queue, lease_seconds=settings.jobs.lease_seconds)
     store = PostgresJobs(
         dsn(settings, url, engine=True, suppress_insert_notify=True), queue_settings(settings, registry)
     )
-    return Base(settings=settings, registry=registry, url=url, store=store, health=health)
+    return Base(
+        settings=settings, registry=registry, url=url, store=store, health=health,
+        metrics=Metrics() if metrics is None else metrics,
+    )  # fmt: skip
 
 
-def _traced(spans: Tracer) -> Tracer | None:
+def _work(work: JobWork | None, suspects: SuspectWatch | None) -> Work | None:
+    if work is None or suspects is None:
+        return None
+    both = WorkBesideSuspects(work, suspects)
+    return Work(claiming=both, jobs=both)
+
+
+def traced(spans: Tracer) -> Tracer | None:
     return None if spans is NO_TRACER else spans
 
 
@@ -147,13 +162,18 @@ async def _with_probes(settings: Settings, plan: Plan, probes: ProbeServer, engi
         await probes.stop()
 
 
-async def _schema_problem(settings: Settings, url: str) -> str | None:
+async def schema_check(settings: Settings, url: str) -> str | None:
     return schema_problem(await read_ledger(dsn(settings, url)), known())
 
 
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
+    return in_loop(serve(settings, registry, url, plan))
+
+
+def in_loop(process: Coroutine[object, object, int]) -> int:
+    """The whole life of a process."""
     gc.freeze()  # modules and settings stay: no need to look through them again and again
     gc.set_threshold(_COLLECT_EVERY)
     sys.setswitchinterval(_SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        return loop.run(serve(settings, registry, url, plan))
+        return loop.run(process)

@@ -10,6 +10,7 @@ from bpc_worker.engine.beginnings import Beginnings
 from bpc_worker.engine.claiming.intake import Intake, IntakeParts
 from bpc_worker.engine.claiming.rate_limits import RateLimits
 from bpc_worker.engine.claiming.slots import Slots
+from bpc_worker.engine.claiming.suspects import OneSlot, SuspectsOnly
 from bpc_worker.engine.clock import seconds_since_boot
 from bpc_worker.engine.context import Equipment
 from bpc_worker.engine.handler_thread import HandlerThread
@@ -35,17 +36,26 @@ class JobWork:
 
 
 def job_work(
-    base: Base, handlers: HandlerThread, equipment: Equipment, tracer: Tracer | None, notify: Notify
+    base: Base,
+    handlers: HandlerThread,
+    equipment: Equipment,
+    tracer: Tracer | None,
+    notify: Notify,
+    *,
+    watcher: str | None = None,
 ) -> JobWork:
+    """`watcher`: under whose watch this process runs suspects, and nothing else."""
     stuck = asyncio.Event()  # a handler ignores its cancellation: the process has to end
     poll_seconds = base.settings.jobs.poll_interval_ms / 1000
     settler = Settler(base.store, equipment.settlement, on_database=base.health.note_holder)
     keeper = _keeper(base)
-    slots, limits = _slots(base, equipment), _rate_limits(base)
+    alone = watcher is not None
+    slots, limits = _slots(base, equipment, alone=alone), _rate_limits(base, alone=alone)
     base.metrics.slots(lambda: slots.taken)
     intake = Intake(
         IntakeParts(
-            store=base.store, settler=settler, slots=slots, rate_limits=limits, wake=base.wake,
+            store=base.store if watcher is None else SuspectsOnly(base.store, watcher),
+            settler=settler, slots=slots, rate_limits=limits, wake=base.wake,
             health=base.health, metrics=base.metrics, clock=seconds_since_boot,
             claim_bytes=base.settings.worker.claim_bytes,
         ),
@@ -80,8 +90,8 @@ def _keeper(base: Base) -> LeaseKeeper:
     )  # fmt: skip
 
 
-def _slots(base: Base, equipment: Equipment) -> Slots:
-    return Slots(
+def _slots(base: Base, equipment: Equipment, *, alone: bool) -> Slots:
+    return (OneSlot if alone else Slots)(
         base.settings.worker.concurrency,
         in_children=[name for name, spec in base.registry.items() if spec.child_tasks],
         max_useful_jobs=lambda: equipment.children.max_useful_jobs,
@@ -90,7 +100,7 @@ def _slots(base: Base, equipment: Equipment) -> Slots:
     )
 
 
-def _rate_limits(base: Base) -> RateLimits | None:
+def _rate_limits(base: Base, *, alone: bool) -> RateLimits | None:
     """By those rate limits that are about job types of this worker; without any, nobody is asked."""
     limits = {
         name: TypeLimit(per_second=rate.per_second, burst=rate.burst)
@@ -106,5 +116,6 @@ def _rate_limits(base: Base) -> RateLimits | None:
         types=sorted(base.registry),
         queues=base.settings.worker.queues,
         call_timeout=call_timeout(base.settings),
+        suspects=alone,
     )
     return RateLimits(limits, tokens, base.metrics.rate_limited)

@@ -27,13 +27,18 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
 )
 @click.option("--migrate", "with_migrations", is_flag=True, help="Bring the schema up to date first.")
 @click.option("--concurrency", type=int, help="Jobs at a time (worker.concurrency).")
+@click.option("--suspects", is_flag=True, hidden=True)  # a worker starts it so, with orders on a pipe
 @config_option
-def run(role: str, *, with_migrations: bool, concurrency: int | None, config_path: str | None) -> None:
+def run(
+    role: str, *, with_migrations: bool, concurrency: int | None, suspects: bool, config_path: str | None
+) -> None:
     r"""Run a worker until SIGTERM.
 
     \b
     Example: BPC_DATABASE_URL=postgresql://… BPC_QUEUE_URL=amqp://… bpc-worker run
     """
+    if suspects:
+        _serve_suspects()
     settings = settings_from(config_path, worker__concurrency=concurrency)
     _serve(settings, role=role, with_migrations=with_migrations, until_empty=False)
 
@@ -73,6 +78,21 @@ def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empt
             migrate_now(settings.database.migrate_url or url)
         with refused(SchemaRefusedError), refused(composition.PortTakenError, code=EXIT_FAILED):
             raise SystemExit(composition.run(settings, handlers, url, plan))
+
+
+def _serve_suspects() -> NoReturn:
+    import msgspec
+
+    from bpc_worker.app import suspects
+    from bpc_worker.observability import log
+
+    try:
+        starter, orders = suspects.hear()
+    except (OSError, msgspec.DecodeError):
+        fail(EXIT_USAGE, "--suspects is how a worker starts a process of its own, and no command for people")
+    log.configure(level=orders.settings.log.level, fmt=orders.settings.log.format)
+    keep_secrets()
+    raise SystemExit(suspects.run(starter, orders, installed_handlers()))
 
 
 def _producer(settings: "Settings", handlers: "Registry", url: str, inbox: str | None) -> "Duty | None":

@@ -217,13 +217,8 @@ class Holding(Protocol):
     def end_settle(self) -> None: ...
 
 
-class JobStore(Protocol):
-    """The queue. All waiting is bounded; Unavailable means the store could not be reached in time."""
-
-    async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued: ...
-
-    async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """All of them or none, in their order; an idempotency key that is there already adds nothing."""
+class ClaimSource(Protocol):
+    """Where a process takes its jobs from."""
 
     async def claim(
         self,
@@ -247,6 +242,27 @@ class JobStore(Protocol):
 
     async def release_unconfirmed_claims(self) -> None:
         """Give back what a claim took whose answer never came; nothing to do as a rule."""
+
+
+class JobStore(ClaimSource, Protocol):
+    """The queue. All waiting is bounded; Unavailable means the store could not be reached in time."""
+
+    async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued: ...
+
+    async def enqueue_many(self, tenant_id: TenantId, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """All of them or none, in their order; an idempotency key that is there already adds nothing."""
+
+    async def watch_suspects(self, watcher: str) -> bool:
+        """Take the watch over them for a lease, where it is free and one is due here; whether it is ours."""
+
+    async def keep_suspects(self, watcher: str, *, give_up: bool = False) -> bool:
+        """Keep the watch for another lease, or give it up; whether it was ours."""
+
+    async def claim_suspect(self, watcher: str, *, caps: Caps = _NO_CAPS, careful: bool = False) -> Look:
+        """Take one suspect, best priority first, then oldest; nothing for whoever does not have the watch.
+
+        `careful`: one that cannot be taken is passed over from then on.
+        """
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal: ...
 

@@ -29,6 +29,7 @@ from bpc_worker.memory import edges, holding
 from bpc_worker.memory.heaps import rank
 from bpc_worker.memory.ring import Ring, SharedCaps
 from bpc_worker.memory.rows import Failure, JobEvent, Row
+from bpc_worker.memory.suspects import SuspectsInMemory
 from bpc_worker.memory.table import ANY_KIND, Additions, Snapshot, Table, check_pause
 
 _REAP_PAGE = 100
@@ -48,7 +49,7 @@ class SystemClock:
         return datetime.now(UTC)
 
 
-class MemoryJobStore:
+class MemoryJobStore(SuspectsInMemory):
     """JobStore over a Table; a second worker on the same queue is a second store on the same table."""
 
     def __init__(
@@ -115,6 +116,10 @@ class MemoryJobStore:
         self._turns.record(len(taken))
         taken.sort(key=lambda row: (row not in of_ring, row not in oldest, rank(row)))
         return Look(claims=[self._begin(row, now) for row in taken], more=len(wanted) > len(taken))
+
+    def _lease_from_now(self) -> tuple[datetime, datetime]:
+        now = self._clock.now
+        return now, now + self._lease
 
     def _begin(self, row: Row, now: datetime) -> Claim:
         self.table.heaps.remove(row)

@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
 
 from bpc_worker.jobs.errors import Code, Permanent, Unavailable
@@ -34,6 +34,17 @@ class Snapshot:
     shutdown: bool
 
 
+@dataclass(slots=True)
+class SuspectWatch:
+    """Who may take suspects."""
+
+    owner: str = ""
+    until: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+
+    def is_held_by(self, watcher: str, now: datetime) -> bool:
+        return self.owner == watcher and self.until > now
+
+
 class Table:
     """One queue; any number of stores may work on it, in one event loop."""
 
@@ -45,6 +56,7 @@ class Table:
         self.weights: dict[TenantId, int] = {}  # jobs in a row, whenever a tenant's turn comes round
         self.events: defaultdict[JobId, list[JobEvent]] = defaultdict(list)
         self.pauses: dict[tuple[PauseKind, str], Pause] = {}
+        self.suspect_watch = SuspectWatch()
         self.failures: deque[Failure] = deque(maxlen=_FAILURES_KEPT)
         self.sequence = count(1)
         self.shut = False

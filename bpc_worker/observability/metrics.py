@@ -55,6 +55,7 @@ class Metrics:
         self._renewals = self._counter("lease_renewals", "Leases renewed", ())
         self._lost = self._counter("leases_lost", "Claims that became somebody else's", ())
         self._reaped = self._counter("reaper_jobs_moved", "Expired leases", ("action", "table"))
+        self._suspects = self._counter("suspect_processes", "Processes of suspects, by their end", ("end",))
         self._scan = self._histogram("reaper_scan_duration_seconds", "One reaper pass", ("table",))
         self._broker = self._gauge("broker_connected", "1 while the AMQP consumer is there")
         self._bell = self._gauge("bell_listening", "1 while LISTEN is heard")
@@ -156,6 +157,9 @@ class Metrics:
         self._reaped.labels(action=action, table="jobs").inc()
         if action == "dead_lettered":
             self._dead.labels(*self._job(queue, job_type)).inc()
+
+    def suspects_ended(self, how: str) -> None:
+        self._suspects.labels(end=how).inc()
 
     def table_reaped(self, table: str, *, action: str) -> None:
         self._reaped.labels(action=action, table=table).inc()

@@ -32,6 +32,7 @@ from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, ErrorInfo, Lost, Outcome, Retry, Status
 from bpc_worker.jobs.queue_settings import QueueSettings, TypeDefaults
 from bpc_worker.jobs.settlement import Settlements
+from bpc_worker.jobs.store import Look
 from bpc_worker.keys.encryption import DEVELOPMENT_SEALING_KEY, Sealer
 from bpc_worker.keys.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, development_signer
 from bpc_worker.memory.rows import Row
@@ -180,7 +181,7 @@ class Workbench:
         """
         attempts = 0
         while True:
-            look = await self.store.claim(limit=1)
+            look = await self._look()
             for claim in look.claims:
                 await self._run(claim)
                 attempts += 1
@@ -190,6 +191,13 @@ class Workbench:
                 )
             if not look.claims and not await self._go_on():
                 return Drained(tuple(self._report(row) for row in self.store.table.rows.values()))
+
+    async def _look(self) -> Look:
+        """One job, of those that everybody takes or of the suspects."""
+        look = await self.store.claim(limit=1)
+        if look.claims or not await self.store.watch_suspects("workbench"):
+            return look
+        return await self.store.claim_suspect("workbench")
 
     async def _run(self, claim: Claim) -> None:
         spec = self._registry[claim.type]

@@ -67,9 +67,18 @@ stopped (place, reason, message, until, remedy) AS (
   FROM job WHERE job.status = 'QUEUED' AND job.scheduled_at > job.now
   UNION ALL
   SELECT 40, 'suspect',
-         format('its last worker died on it, %s: it waits for an idle worker, which runs it alone', job.attempt),
-         NULL, 'a busy worker empties itself for it within a lease; if the job is what kills them, cancel it'
-  FROM job WHERE job.suspect
+         format('its last worker died on it, %s: it waits for its turn in the process for such jobs, behind %s others; %s',
+                job.attempt, ahead.n,
+                CASE WHEN watch.until > job.now THEN 'kept now by ' || regexp_replace(watch.owner, ' [0-9a-f-]{36}$', '')
+                ELSE 'no worker keeps it at the moment' END),
+         NULL, 'a worker starts that process by itself; if the job is what kills workers, cancel it'
+  FROM job, suspect_watch AS watch,
+       LATERAL (
+         SELECT count(*) AS n FROM jobs o
+         WHERE o.status = 'QUEUED' AND o.fail_code = 'LEASE_EXPIRED' AND o.attempts >= 2
+           AND o.scheduled_at <= job.now
+           AND (o.priority, o.scheduled_at, o.job_id) < (job.priority, job.scheduled_at, job.job_id)) AS ahead
+  WHERE job.suspect
 ),
 waits (place, reason, message, until, remedy) AS (
   SELECT 50, 'waiting',

@@ -1,4 +1,5 @@
--- Rates that processes share, how full the queue is, when schedules last ticked, how far the removal of old jobs has come.
+-- Rates that processes share, who looks after suspects, how full the queue is, when schedules last ticked, how far the
+-- removal of old jobs has come.
 -- Former release: keeps working.
 
 -- Token buckets that any number of processes share.
@@ -13,6 +14,16 @@ CREATE TABLE rate_limits (
 
 -- Tokens are taken by functions that wait for nobody: whoever could write here could hold a row, and with it all claims.
 GRANT SELECT ON rate_limits TO bpc_worker, bpc_producer, bpc_app, bpc_operator, bpc_reader;
+
+-- Who runs suspects: one process in the whole fleet, started by a worker that keeps this row; late, it is anybody's.
+CREATE TABLE suspect_watch (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  owner    text NOT NULL DEFAULT '',
+  until    timestamptz NOT NULL DEFAULT '1970-01-01Z'
+);
+INSERT INTO suspect_watch DEFAULT VALUES;
+GRANT SELECT, UPDATE ON suspect_watch TO bpc_worker;
+GRANT SELECT ON suspect_watch TO bpc_operator, bpc_reader, bpc_app;
 
 -- Counted now and then by whichever worker's turn it is; every enqueue with a limit reads it.
 CREATE TABLE queue_samples (

@@ -238,16 +238,19 @@ def test_it_is_suspected_of_killing_workers(db: Database) -> None:
             )
         move = "UPDATE jobs SET scheduled_at = now() + %s::interval WHERE job_id = %s"
         db.run(move, ["1 hour", job_id])
-        with worker(db.url_as("bpc_worker")) as running:  # with a lease of a minute: so long it stays busy
+        with worker(db.url_as("bpc_worker"), BPC_REAPER_INTERVAL_SECONDS=900) as running:  # nor looks for it
             announced(db, running)
-            busy = db.enqueue("TEST_SLEEP", '{"seconds": 60}')
-            until(lambda: status(db, busy) == "RUNNING", within=10)
             assert list(reasons(db, job_id)) == ["not_due", "suspect"]
             db.run(move, ["0 s", job_id])
 
             [(reason, message)] = reasons(db, job_id).items()
             assert reason == "suspect"
             assert "its last worker died on it, attempt 2 of 5" in message
+            assert "behind 0 others; no worker keeps it at the moment" in message
+            db.run(
+                "UPDATE suspect_watch SET owner = 'w 1 ' || gen_random_uuid(), until = now() + interval '1 h'"
+            )
+            assert "behind 0 others; kept now by w 1" in reasons(db, job_id)["suspect"]
             assert operate(db, "jobs", "cancel", job_id).stdout == f"{job_id}  CANCELLED\n"
         assert reaper.stop() == 0
     db.check_history(nothing_left=False)

@@ -1,14 +1,13 @@
-"""What every JobStore gives out: order, shares, suspects, pauses, and what it says about the rest."""
+"""What every JobStore gives out: order, shares, pauses, and what it says about the rest."""
 
 from datetime import timedelta
 
 import pytest
 
 from bpc_worker.jobs.errors import Permanent
-from bpc_worker.jobs.model import JobId, NewJob, Priority
+from bpc_worker.jobs.model import NewJob, Priority
 from bpc_worker.jobs.store import Pause, PauseKind
 from bpc_worker.testing import NOON
-from tests.contract.conftest import LEASE_SECONDS
 from tests.support.stores import Bench, tenant_number
 
 
@@ -43,16 +42,6 @@ async def test_foreign_types_and_queues_are_left_alone(bench: Bench) -> None:
     await bench.add(queue="elsewhere")
 
     assert await bench.claim() == []
-
-
-async def a_suspect(bench: Bench) -> JobId:
-    job_id = await bench.add()
-    for _ in range(2):
-        await bench.claim()
-        bench.side.advance(LEASE_SECONDS)
-        await bench.store.reap()
-        bench.side.advance(10)
-    return job_id
 
 
 async def test_equals_come_first_in_first_out(bench: Bench) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bpc_worker import ids
 from bpc_worker.app.base import Base
-from bpc_worker.app.composition import Plan, _base, _roster
+from bpc_worker.app.composition import Plan, _roster, base_of
 from bpc_worker.app.upkeep import announcing, upkeep_of
 from bpc_worker.config import load as config
 from tests.support.database import Database
@@ -58,7 +58,7 @@ def odd_db(db: Database, request: pytest.FixtureRequest) -> Database:
 
 def _base_of(db: Database) -> Base:
     url = db.url_as("bpc_worker")
-    return _base(config.load(env=ENV | {"BPC_DATABASE_URL": url}), {}, url)
+    return base_of(config.load(env=ENV | {"BPC_DATABASE_URL": url}), {}, url)
 
 
 async def _one_pass(duty: Callable[[], Coroutine[object, object, None]]) -> bool:

@@ -114,6 +114,19 @@ class Histories(RuleBasedStateMachine):
 
         self.agree((None not in written, expected), claim)
 
+    @rule()
+    def claim_suspect(self) -> None:
+        expected = self.model.claim_suspect()
+        self.claims += expected.claims
+
+        async def claim(taken: Taken) -> object:
+            watched = await taken.side.store.watch_suspects("watcher")
+            look = await taken.side.store.claim_suspect("watcher")
+            taken.claims += look.claims
+            return watched, found_in(taken, look)
+
+        self.agree((bool(expected.claims), expected), claim)
+
     @rule(some=st.lists(outcomes, min_size=1, max_size=4))
     def claim_and_settle(self, some: list[Settleable]) -> None:
         first = len(self.claims)
@@ -225,6 +238,7 @@ class Histories(RuleBasedStateMachine):
             self.claim(limit=2)
             if begun and len(self.claims) > first:
                 self.begin_claims(some=list(range(first, len(self.claims))))
+            self.claim_suspect()
             self.time_goes_by(LEASE_SECONDS)
             self.reap()
             self.time_goes_by(10.0)

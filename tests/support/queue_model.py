@@ -139,6 +139,12 @@ class QueueModel:
         taken.sort(key=lambda job: (job not in ring, job not in oldest, job.rank))
         return Found([self._begin(job) for job in taken], more=len(due) > limit, next_due_in=None)
 
+    def claim_suspect(self) -> Found:
+        """By whoever has the watch, which they take where there is one to be had."""
+        due = [job for job in self._waiting() if job.suspect and job.scheduled_at <= self.now]
+        first = sorted(due, key=lambda job: job.rank)[:1]
+        return Found([self._begin(job) for job in first], more=False, next_due_in=None)
+
     def _begin(self, job: Job) -> Claimed:
         claimed = Claimed(self._claims, job.number, job.attempts + 1, job.snoozes)
         job.status, job.claim, job.lease_until, job.stage = (

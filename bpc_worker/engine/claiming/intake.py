@@ -18,7 +18,7 @@ from bpc_worker.engine.settler import End, Settler
 from bpc_worker.engine.wake import Wake
 from bpc_worker.jobs.errors import JobError, Unavailable
 from bpc_worker.jobs.model import Claim, Released, Status
-from bpc_worker.jobs.store import CLAIM_BYTES, Caps, ClaimTerms, JobStore, Look
+from bpc_worker.jobs.store import CLAIM_BYTES, Caps, ClaimSource, ClaimTerms, Look
 from bpc_worker.observability import log
 
 _log = log.get("runner")
@@ -38,7 +38,7 @@ class ClaimMetrics(Protocol):
 class IntakeParts:
     """What the intake works with."""
 
-    store: JobStore
+    store: ClaimSource
     settler: Settler
     slots: Slots  # of jobs whose handler has not ended; the others wait for their end to be durable
     rate_limits: RateLimits | None  # None: no type of job has one

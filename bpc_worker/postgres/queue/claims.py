@@ -141,7 +141,8 @@ class Claims:
 
     async def _ask(self, asked: Asked, *, now: datetime | None) -> tuple[Look, UUID | None]:
         params = self._probes.plan(asked.caps, limit=asked.limit, fresh=asked.fresh)
-        rows = await self._answered(params | self._terms(asked) | {"now": now})
+        name = "jobs/claim_with_ends" if asked.ends else "jobs/claim"
+        rows = await self.answered(name, params | self._terms(asked) | {"now": now})
         known = _Known(*rows[0][:_KNOWN])
         in_order: list[Claim] = []
         of_ring: list[Claim] = []
@@ -175,16 +176,12 @@ class Claims:
             "ends": told(asked.ends) if asked.ends else None,
         }
 
-    async def _answered(self, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
+    async def answered(self, name: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
         call = params["nonce"]
         assert isinstance(call, UUID)  # noqa: S101 - ours
         self._unconfirmed[call] = _UnconfirmedClaim()  # a cancelled call is an unanswered one too
         try:
-            rows = await self._link.tuples(
-                prepared("jobs/claim_with_ends" if params["ends"] else "jobs/claim"),
-                params,
-                timeout=self._settings.call_timeout,
-            )
+            rows = await self._link.tuples(prepared(name), params, timeout=self._settings.call_timeout)
         except JobError as error:
             if not isinstance(error, Unavailable):
                 del self._unconfirmed[call]  # the server refused it: nothing was claimed

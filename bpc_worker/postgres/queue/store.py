@@ -38,6 +38,7 @@ from bpc_worker.postgres.queue.job_rows import (
 )
 from bpc_worker.postgres.queue.samples import Samples
 from bpc_worker.postgres.queue.server_clock import ServerClock
+from bpc_worker.postgres.queue.suspects import Suspects
 from bpc_worker.postgres.sql_files import prepared, query
 from bpc_worker.rows import as_uuid
 from bpc_worker.waiting.retries import Retries
@@ -77,6 +78,7 @@ class PostgresJobs:
         # What is done for the queue as a whole: no job waits for it, and it must not hold up the server.
         self.upkeep = Link(replace(dsn, statement_timeout=_UPKEEP_SHARE * settings.call_timeout))
         self.claims = Claims(self._looks, self.upkeep, settings)
+        self._suspects = Suspects(self.upkeep, self.claims, settings)
         most, limit = settings.max_queued, settings.call_timeout
         self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
         self.samples = Samples(self.upkeep, call_timeout=limit, max_queued=most, now=now)
@@ -134,6 +136,15 @@ class PostgresJobs:
 
     async def release_unconfirmed_claims(self) -> None:
         await self.claims.release_unconfirmed()
+
+    async def watch_suspects(self, watcher: str) -> bool:
+        return await self._suspects.watch(watcher, now=self.now)
+
+    async def keep_suspects(self, watcher: str, *, give_up: bool = False) -> bool:
+        return await self._suspects.keep(watcher, give_up=give_up, now=self.now)
+
+    async def claim_suspect(self, watcher: str, *, caps: Caps | None = None, careful: bool = False) -> Look:
+        return await self._suspects.claim(watcher, caps=caps or {}, careful=careful, now=self.now)
 
     async def renew(self, beats: Sequence[Heartbeat]) -> Renewal:
         params = {

@@ -32,7 +32,7 @@ class _Due(msgspec.Struct, frozen=True):
 
 
 class TypeLimits:
-    """`types` are all that this worker handles, limited or not."""
+    """`types` are all that this worker handles, limited or not; `suspects`: of these only suspects."""
 
     def __init__(
         self,
@@ -42,16 +42,18 @@ class TypeLimits:
         types: Sequence[str],
         queues: Sequence[str],
         call_timeout: float,
+        suspects: bool = False,
         now: datetime | None = None,
     ) -> None:
         self._link = link
         self._limits = limits
         self._types, self._queues = array(types), array(queues)
+        self._suspects = suspects
         self._timeout = call_timeout
         self.now = now  # None: the database's clock; tests move their own
 
     async def empty_look(self) -> Look | None:
-        params = {"now": self.now, "types": self._types, "queues": self._queues}
+        params = {"now": self.now, "types": self._types, "queues": self._queues, "suspects": self._suspects}
         found = one(await self._link.run(query("limits/due"), params, timeout=self._timeout), _Due, "queue")
         return None if found.due else Look(next_due_in=found.next_due_in)
 
@@ -64,6 +66,7 @@ class TypeLimits:
             "per_second": array(limit.per_second for limit in limits),
             "burst": array(limit.burst for limit in limits),
             "queues": self._queues,
+            "suspects": self._suspects,
         }
         rows = await self._link.run(query("limits/take_for_due"), params, timeout=self._timeout)
         return {

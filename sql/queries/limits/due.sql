@@ -1,5 +1,6 @@
 -- Is anything due here that a claim would find, and if not, in how many seconds will something be? It only reads: a
--- worker with rate limits asks this while it is idle, and takes tokens when there is somebody to use them.
+-- worker with rate limits asks this while it is idle, and takes tokens when there is somebody to use them. The process
+-- of suspects asks about suspects, and does not wait for any; all others ask about all others.
 WITH clock AS MATERIALIZED (
   SELECT coalesce(%(now)s::timestamptz, now()) AS now
 ),
@@ -15,7 +16,7 @@ place AS MATERIALIZED (
   WHERE NOT EXISTS (SELECT FROM paused WHERE (kind = 'queue' AND name = queue) OR (kind = 'type' AND name = type))
 ),
 due AS MATERIALIZED (
-  SELECT (
+  SELECT CASE WHEN NOT %(suspects)s::boolean THEN
     EXISTS (
       SELECT FROM place CROSS JOIN LATERAL (
         SELECT FROM jobs
@@ -25,16 +26,16 @@ due AS MATERIALIZED (
           AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant'))
         LIMIT 1
       ) AS found)
-    OR EXISTS (
+    ELSE EXISTS (
       SELECT FROM jobs
       WHERE status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2
         AND scheduled_at <= (SELECT now FROM clock)
         AND (queue, type) IN (SELECT queue, type FROM place)
         AND tenant_id::text <> ALL (ARRAY(SELECT name FROM paused WHERE kind = 'tenant')))
-  ) AS now
+  END AS now
 )
 SELECT due.now AS due,
-       CASE WHEN NOT due.now THEN (
+       CASE WHEN NOT due.now AND NOT %(suspects)s THEN (
          SELECT extract(epoch FROM min(later.scheduled_at) - (SELECT now FROM clock))::double precision
          FROM place CROSS JOIN LATERAL (
            SELECT scheduled_at FROM jobs

@@ -18,7 +18,7 @@ due AS MATERIALIZED (
       CROSS JOIN LATERAL (
         SELECT job_id FROM jobs
         WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority >= 0
-          AND queue = here.queue AND type = asked.type AND priority = level.priority
+          AND NOT %(suspects)s::boolean AND queue = here.queue AND type = asked.type AND priority = level.priority
           AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
         ORDER BY scheduled_at, job_id
         LIMIT asked.wanted
@@ -26,7 +26,7 @@ due AS MATERIALIZED (
       UNION ALL
       SELECT job_id FROM jobs
       WHERE status = 'QUEUED' AND fail_code = 'LEASE_EXPIRED' AND attempts >= 2
-        AND type = asked.type AND queue = ANY (%(queues)s::text[])
+        AND %(suspects)s AND type = asked.type AND queue = ANY (%(queues)s::text[])
         AND scheduled_at <= coalesce(%(now)s::timestamptz, now())
       LIMIT asked.wanted
     ) AS few

@@ -79,6 +79,8 @@ def _through(node: Node) -> object:
 @pytest.mark.parametrize(
     ("name", "indexes"),
     [
+        ("jobs/claim_suspect", {"jobs_suspect", "jobs_pkey"}),
+        ("jobs/watch_suspects", {"jobs_suspect"}),
         ("jobs/settle", {"jobs_pkey"}),
         ("jobs/settle_group", {"jobs_pkey"}),
         ("jobs/renew", {"jobs_pkey"}),
@@ -97,8 +99,8 @@ def test_every_row_is_found_through_its_index(table: Database, name: str, indexe
 CLAIM = {
     "limit": 10, "window": 20, "reach": 20, "hops": 8, "share": 2, "unserved": 0, "oldest": "true",
     "ahead": "false", "ring_at": f"'{UUID(int=0)}'", "claim_bytes": 8388608, "inline_bytes": 32768,
-    "passed_over": "'{}'", "lease_seconds": 60, "scan": "true", "at_queues": "'{default}'", "at_types": "'{\"\"}'",
-    "at_priorities": "'{-1}'", "since": "'{-infinity}'", "since_ids": f"'{{{UUID(int=0)}}}'",
+    "passed_over": "'{}'", "lease_seconds": 60, "scan": "true", "at_queues": "'{default}'",
+    "at_types": "'{\"\"}'", "at_priorities": "'{-1}'", "since": "'{-infinity}'", "since_ids": f"'{{{UUID(int=0)}}}'",
     "types": "'{TYPE_1}'", "pot": "'{NULL}'", "pots": "'{}'", "owner": "'plans'", "nonce": f"'{UUID(int=1)}'",
 }  # fmt: skip
 TELL_EVERY_STEP = b"""

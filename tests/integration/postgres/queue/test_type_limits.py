@@ -8,9 +8,10 @@ import psycopg
 import pytest
 
 from bpc_worker.engine.claiming.rate_limits import RateLimits
+from bpc_worker.engine.claiming.suspects import SuspectsOnly
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
-from bpc_worker.jobs.store import Caps, Pause, PauseKind
+from bpc_worker.jobs.store import Caps, Look, Pause, PauseKind
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.store import PostgresJobs
@@ -24,13 +25,15 @@ SLOW = {"TEST_SLOW": TypeLimit(per_second=2, burst=3)}
 class Looker:
     """As the runner looks."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, suspects: bool = False) -> None:
         dsn = Dsn(url=db.url_as("bpc_worker"), application_name="test")
         settings = QueueSettings(owner="w", types=("TEST_SLOW", "TEST_PLAIN"))
         self.store = PostgresJobs(dsn, settings, now=NOON)
         self.limits = TypeLimits(
-            Link(dsn), SLOW, types=settings.types, queues=settings.queues, call_timeout=20, now=NOON
-        )
+            Link(dsn), SLOW, types=settings.types, queues=settings.queues, call_timeout=20,
+            suspects=suspects, now=NOON,
+        )  # fmt: skip
+        self.source = SuspectsOnly(self.store, "watcher") if suspects else self.store
         self.limited = self.looks = 0
         self.throttle = RateLimits(SLOW, self.limits, self._was_limited)
 
@@ -46,7 +49,7 @@ class Looker:
             return []
         self.looks += 1
         bounded = await self.throttle.caps(caps or {}, asked)
-        look = await self.store.claim(limit=asked, caps=bounded)
+        look = await self.source.claim(limit=asked, caps=bounded)
         await self.throttle.record_claim(look.claims)
         return sorted(claim.type for claim in look.claims)
 
@@ -130,13 +133,22 @@ async def test_a_paused_type_takes_no_tokens(db: Database) -> None:
 
 
 async def test_a_suspect_of_a_limited_type_needs_a_token_and_gets_one(db: Database) -> None:
-    looker = Looker(db)
-    job_id = db.enqueue("TEST_SLOW", scheduled_at=NOON)
-    db.run("UPDATE jobs SET attempts = 2, fail_code = 'LEASE_EXPIRED' WHERE job_id = %s", [job_id])
+    looker, others = Looker(db, suspects=True), Looker(db)
+    for _ in range(4):
+        db.enqueue("TEST_SLOW", scheduled_at=NOON, attempts=2, fail_code="LEASE_EXPIRED")
+    await looker.store.watch_suspects("watcher")
 
-    assert await looker.look() == ["TEST_SLOW"]
-    assert tokens(db) == 2
+    assert await others.look() == []
+    assert db.run("SELECT 1 FROM rate_limits") == [], "a token for a job that it does not take"
+    for left in (2, 1, 0):
+        assert await looker.look(1) == ["TEST_SLOW"]
+        assert tokens(db) == left
+    assert await looker.look(1) == []
+    assert looker.throttle.wait_seconds == pytest.approx(0.5)
+    looker.later(0.5)
+    assert await looker.look(1) == ["TEST_SLOW"]
     looker.close()
+    others.close()
 
 
 async def test_a_cap_shared_with_other_types_is_not_exceeded(db: Database) -> None:
@@ -185,14 +197,21 @@ async def test_what_is_paused_is_not_due(db: Database, kind: PauseKind, name: st
     looker.close()
 
 
-async def test_a_suspect_is_due_too(db: Database) -> None:
-    looker = Looker(db)
-    await looker.look()
-    job_id = db.enqueue("TEST_PLAIN", scheduled_at=NOON)
-    db.run("UPDATE jobs SET attempts = 2, fail_code = 'LEASE_EXPIRED' WHERE job_id = %s", [job_id])
+async def test_a_suspect_is_due_to_the_process_of_suspects_and_to_nobody_else(db: Database) -> None:
+    looker, others = Looker(db, suspects=True), Looker(db)
+    for each in (looker, others):
+        await each.look()
+    await looker.add(db, "TEST_PLAIN", 1)
+    assert await looker.throttle.empty_look() == Look()
+    assert await others.throttle.empty_look() is None
+    db.run("TRUNCATE jobs, job_history")
+    db.enqueue("TEST_PLAIN", scheduled_at=NOON, attempts=2, fail_code="LEASE_EXPIRED")
+    await looker.store.watch_suspects("watcher")
 
+    assert await others.throttle.empty_look() == Look()
     assert await looker.look() == ["TEST_PLAIN"]
     looker.close()
+    others.close()
 
 
 async def test_a_bucket_that_somebody_holds_is_passed_over(db: Database) -> None:
