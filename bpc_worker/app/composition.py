@@ -19,6 +19,7 @@ from bpc_worker.config.settings import Settings
 from bpc_worker.engine.background import Duty, around
 from bpc_worker.engine.handler_thread import HandlerThread
 from bpc_worker.engine.health import Health
+from bpc_worker.engine.held_bytes import HeldBytes
 from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.observability import log
 from bpc_worker.observability.http import ProbeServer
@@ -97,7 +98,8 @@ def _base(settings: Settings, registry: Registry, url: str) -> Base:
     store = PostgresJobs(
         dsn(settings, url, engine=True, suppress_insert_notify=True), queue_settings(settings, registry)
     )
-    return Base(settings=settings, registry=registry, url=url, store=store, health=health)
+    held = HeldBytes(settings.worker.held_bytes)
+    return Base(settings=settings, registry=registry, url=url, store=store, health=health, held=held)
 
 
 def _traced(spans: Tracer) -> Tracer | None:

@@ -29,6 +29,7 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         dsn(base.settings, base.url, suppress_insert_notify=True), base.settings.database.handler_connections
     )
     base.metrics.pool(lambda: pool.in_use)
+    base.metrics.held(lambda: base.held.used, lambda: base.held.waiting)
     children = Children(
         ChildLimits(
             processes=base.settings.worker.processes,
@@ -61,5 +62,6 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         turnstiles=Turnstiles(base.settings.webhook.endpoint_concurrency, clock=time.monotonic),
         settlement=Settlements(backoff(base.settings), ids.dice),
         metrics=base.metrics,
+        held=base.held,
     )
     return equipment, close

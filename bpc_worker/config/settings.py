@@ -133,6 +133,13 @@ class Worker:
             env="BPC_SHUTDOWN_GRACE_SECONDS",
         ),
     ] = 25
+    held_bytes: Annotated[
+        int,
+        setting(
+            kinds.whole(1_048_576, 1_099_511_627_776),
+            "bytes of large payloads and blobs that all jobs of this process hold together; others wait",
+        ),
+    ] = 128 * 1024 * 1024
     child_memory_mb: Annotated[int, setting(kinds.whole(64, 1_048_576), "memory of one child process")] = 1024
     child_cpu_seconds: Annotated[float, setting(kinds.number(1, _DAY), "CPU time of one child process")] = 300
 

@@ -3,17 +3,22 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import NoReturn, Protocol
 from uuid import UUID
+
+import msgspec
 
 from bpc_worker.egress.breaker import Breakers
 from bpc_worker.egress.concurrency import Turnstiles
 from bpc_worker.engine.attempt import clean, encode_result, info, spec_hash_of, storable_json
+from bpc_worker.engine.held_bytes import Held, HeldBytes
 from bpc_worker.engine.lease import Lease
 from bpc_worker.handler_api import (
     Answer,
     AnyChildTask,
     ChildTask,
+    Code,
     Command,
     JobInfo,
     Measure,
@@ -34,8 +39,11 @@ from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Retry, Settleable
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.keys.keyring import Keyring
 from bpc_worker.observability.tracing import NO_SPAN, JobSpan
+from bpc_worker.rows import value
 
 _LONGEST_STAGE = 200
+_BLOB_PART = 1024 * 1024  # in one answer: a connection keeps room for the largest it has had
+_BLOB_IN_ONE = 32 * 1024
 
 
 class Database(Protocol):
@@ -81,6 +89,12 @@ class Equipment:
     turnstiles: Turnstiles
     settlement: Callable[[Claim, Settleable], Settlement]
     metrics: HandlerMetrics
+    held: HeldBytes
+
+
+class _Blob(msgspec.Struct, frozen=True):
+    size: int
+    content: bytes | None  # None: too large for one answer
 
 
 class HandlerContext:
@@ -96,6 +110,7 @@ class HandlerContext:
         self._child_tasks = child_tasks
         self._span = span
         self._reading = False
+        self._held: tuple[Held, ...] = ()
         self.settled: Status | None = None
         self.follow_ups: tuple[NewJob, ...] = ()
 
@@ -146,6 +161,30 @@ class HandlerContext:
 
     async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
         return await self._equipment.database.read(self._holding.claim, name, params)
+
+    async def blob(self, sha256: bytes) -> bytes:
+        params = {"tenant_id": self._holding.claim.tenant_id, "sha256": sha256}
+        rows = await self.read("blobs/find", params | {"whole_up_to": _BLOB_IN_ONE})
+        if not rows:
+            raise Permanent(Code.NOT_FOUND, f"no blob {sha256.hex()}; put its bytes there with bpc_put_blob")
+        found = msgspec.convert(rows[0], _Blob)
+        await self.hold_bytes(found.size)
+        if found.content is not None:
+            return found.content
+        content = BytesIO()  # gives its bytes away without another copy
+        for before in range(0, found.size, _BLOB_PART):
+            part = {"first": before + 1, "count": _BLOB_PART}
+            content.write(value(await self.read("blobs/part", params | part), bytes))
+        return content.getvalue()
+
+    async def hold_bytes(self, size: int) -> None:
+        holding = sum(held.size for held in self._held)
+        self._held += (await self._equipment.held.acquire(size, holding=holding),)
+
+    def let_go(self) -> None:
+        """Of all bytes that were held: the handler has ended."""
+        for held in self._held:
+            held.release()
 
     async def complete(self, write: Write | None = None, *, result: object = None) -> None:
         await self._end(Done(encode_result(result), spec_hash_of(self._holding.claim)), write or _nothing)

@@ -161,6 +161,7 @@ class RunningJob:
 
     def _handler_ended(self) -> None:
         """Have its end written, unless it was in the handler's own transaction."""
+        self._context.let_go()
         self._follower.handler_ended(self)
         if self.is_stuck:
             return  # the process is leaving, and its lease is the reaper's

@@ -1,7 +1,6 @@
 """What a producer asks the database: whose folder it is, and what became of bytes that came before."""
 
-from collections.abc import Mapping, Sequence
-from uuid import UUID
+from collections.abc import Mapping
 
 import msgspec
 
@@ -9,7 +8,7 @@ from bpc_worker.jobs.model import JobId, Status, TenantId
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.sql_files import query
 from bpc_worker.postgres.tenants import find_tenant
-from bpc_worker.rows import all_of, maybe
+from bpc_worker.rows import maybe
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -17,11 +16,6 @@ class Known(msgspec.Struct, frozen=True):
 
     job_id: JobId
     status: Status
-
-
-class SettledKey(msgspec.Struct, frozen=True):
-    tenant_id: UUID
-    idempotency_key: str
 
 
 class InboxQueries:
@@ -37,15 +31,6 @@ class InboxQueries:
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None:
         params = {"tenant_id": tenant_id, "type": job_type, "idempotency_key": key}
         return maybe(await self._run("jobs/find_key_state", params), Known)
-
-    async def settled(self, job_type: str, keys: Sequence[tuple[UUID, str]]) -> list[SettledKey]:
-        """Of these keys those whose job never runs again."""
-        params = {
-            "type": job_type,
-            "tenant_ids": [tenant_id for tenant_id, _ in keys],
-            "idempotency_keys": [key for _, key in keys],
-        }
-        return all_of(await self._run("jobs/find_settled_keys", params), SettledKey)
 
     async def _run(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
         return await self._link.run(query(name), params, timeout=self._timeout)

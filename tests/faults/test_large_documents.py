@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from bpc_worker.pipeline.documents import Upload, add_document
 from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
@@ -30,7 +28,6 @@ async def send(session: PipelineSession) -> None:
             session,
             Upload(
                 content=content,
-                path=None,
                 kind="OTHER",
                 mime_type="application/json",
                 external_ref=f"{number}.json",
@@ -38,7 +35,6 @@ async def send(session: PipelineSession) -> None:
         )
 
 
-@pytest.mark.xfail(strict=True, reason="documents travel in jobs: claims that bring them are never answered")
 def test_forty_documents_of_20_mib_at_32_slots(db: Database) -> None:
     db.tenant()
     Pipeline(db).call(send)

@@ -16,7 +16,7 @@ from bpc_worker.postgres.queue.capacity import Capacity
 from bpc_worker.postgres.queue.job_rows import enqueued
 from bpc_worker.postgres.sql_files import Prepared, prepared
 
-_COMMIT = Statement(Prepared(b"COMMIT", ()))
+COMMIT = Statement(Prepared(b"COMMIT", ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Session:
 
     async def end(self, *last: Statement, timeout: float) -> list[list[Row]]:
         """The rows of each of the last statements, behind which is the COMMIT."""
-        found = await self._together(*last, _COMMIT, timeout=self._timeout if self._has_sent else timeout)
+        found = await self._together(*last, COMMIT, timeout=self._timeout if self._has_sent else timeout)
         return found[-1 - len(last) : -1]
 
     async def _ask(self, *asked: Statement) -> list[Row]:

@@ -4,8 +4,6 @@ import asyncio
 import json
 from base64 import b64encode
 
-import pytest
-
 from bpc_worker.pipeline.builds.start import read_folder, start_build
 from bpc_worker.pipeline.documents import Upload, add_document
 from tests.support.database import Database
@@ -15,11 +13,10 @@ from tests.support.worker import until, worker
 _KIB = 1024
 
 
-@pytest.mark.xfail(strict=True, reason="documents travel in jobs, which row level security does not guard")
 async def test_no_job_of_ours_carries_a_document(db: Database) -> None:
     tenant = await asyncio.to_thread(pipeline, db)
     secret = b"part,mass\nsecret-part,1\n"
-    upload = Upload(content=secret, path=None, kind="BOM", mime_type="text/csv", external_ref="bom.csv")
+    upload = Upload(content=secret, kind="BOM", mime_type="text/csv", external_ref="bom.csv")
     await asyncio.to_thread(tenant.call, lambda session: add_document(session, upload))
     folder = read_folder(EXAMPLE, document_bytes=20 * _KIB * _KIB)
     await asyncio.to_thread(tenant.call, lambda session: start_build(session, folder))
@@ -31,7 +28,6 @@ async def test_no_job_of_ours_carries_a_document(db: Database) -> None:
     assert {payload["content_sha256"] for payload in payloads} == wanted
 
 
-@pytest.mark.xfail(strict=True, reason="base64 in a job is only bounded by the size of a document")
 def test_base64_of_more_than_256_kib_is_refused_with_what_to_do(db: Database) -> None:
     db.tenant()
     fits, too_long = (
