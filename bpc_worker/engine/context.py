@@ -172,6 +172,9 @@ class HandlerContext:
         if found.content is not None:
             return found.content
         content = BytesIO()  # gives its bytes away without another copy
+        content.seek(found.size - 1)
+        content.write(b"\0")  # room for all of them at once: what grows leaves holes in memory
+        content.seek(0)
         for before in range(0, found.size, _BLOB_PART):
             part = {"first": before + 1, "count": _BLOB_PART}
             content.write(value(await self.read("blobs/part", params | part), bytes))
