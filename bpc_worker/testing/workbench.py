@@ -156,6 +156,7 @@ class Workbench:
         end = Settlements(backoff, lambda: 0.0)
         self._settler = Settler(self.store, end, on_database=lambda _: None)
         self._transactions = FakeTransactions(self.store, self.answers, conflicts=self.conflicts)
+        self.held = HeldBytes(_HELD_BYTES)
         self._equipment = Equipment(
             database=self._transactions,
             children=InProcess(),
@@ -167,7 +168,7 @@ class Workbench:
             turnstiles=Turnstiles(_AT_A_TIME, clock=self._seconds),
             settlement=end,
             metrics=self.measured,
-            held=HeldBytes(_HELD_BYTES),
+            held=self.held,
         )
 
     def _seconds(self) -> float:
