@@ -99,7 +99,9 @@ def _base(settings: Settings, registry: Registry, url: str) -> Base:
         dsn(settings, url, engine=True, suppress_insert_notify=True), queue_settings(settings, registry)
     )
     held = HeldBytes(settings.worker.held_bytes)
-    return Base(settings=settings, registry=registry, url=url, store=store, health=health, held=held)
+    base = Base(settings=settings, registry=registry, url=url, store=store, health=health, held=held)
+    base.metrics.held(lambda: held.used, lambda: held.waiting)
+    return base
 
 
 def _traced(spans: Tracer) -> Tracer | None:

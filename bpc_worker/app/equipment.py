@@ -29,7 +29,6 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         dsn(base.settings, base.url, suppress_insert_notify=True), base.settings.database.handler_connections
     )
     base.metrics.pool(lambda: pool.in_use)
-    base.metrics.held(lambda: base.held.used, lambda: base.held.waiting)
     children = Children(
         ChildLimits(
             processes=base.settings.worker.processes,
