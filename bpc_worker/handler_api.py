@@ -207,6 +207,18 @@ class Context(Protocol):
     async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
         """The same when there is one query: sql/queries/<name>.sql in one trip."""
 
+    async def blob(self, sha256: bytes) -> bytes:
+        """The bytes that were put under this hash for the job's tenant; NOT_FOUND when there are none.
+
+        They count as in `hold_bytes`, which is waited for before they are read.
+        """
+
+    async def hold_bytes(self, size: int) -> None:
+        """Wait until this process has room for that many bytes more; they count until the job ends.
+
+        For whatever a job holds in memory by the megabyte: `worker.held_bytes` is for all jobs together.
+        """
+
     async def complete(self, write: Write | None = None, *, result: object = None) -> None:
         """Write rows, follow-up jobs and the job's own SUCCEEDED in one fenced transaction.
 

@@ -6,9 +6,12 @@ import os
 import stat
 from base64 import b64decode
 from binascii import Error as Base64Error
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
+
+import msgspec
 
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.domain import builds
@@ -30,6 +33,10 @@ from bpc_worker.rows import maybe, one
 
 Kind = Literal["BOM", "PCF", "DUE_DILIGENCE", "OTHER"]
 NumberFormat = Literal["1.234,56", "1,234.56"]
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+_PLACES = ("path", "content_base64", "content_sha256")
+_MOST_INSIDE = 256 * 1024  # bytes in base64: whatever is in a job is claimed, kept and shown with it
 
 
 class IngestDocument(Payload, frozen=True):
@@ -38,28 +45,40 @@ class IngestDocument(Payload, frozen=True):
     external_ref: str
     path: str | None = None
     content_base64: str | None = None
+    content_sha256: Sha256 | None = None  # of a blob
     number_format: NumberFormat | None = None
     build_id: UUID | None = None
 
     def __post_init__(self) -> None:
-        if (self.path is None) == (self.content_base64 is None):
-            raise ValueError("give either path or content_base64")
+        if [self.path, self.content_base64, self.content_sha256].count(None) != len(_PLACES) - 1:
+            raise ValueError(f"give one of {', '.join(_PLACES)}")
         if not self.external_ref or not self.mime_type:
             raise ValueError("external_ref and mime_type are not empty")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    sha256: bytes
+    size: int
+    new: bytes | None = None  # None: it is a blob already
 
 
 class Known(DocumentVersion, frozen=True):
     errors: list[object] | None
 
 
+class Blob(msgspec.Struct, frozen=True):
+    size: int
+
+
 async def handle(payload: IngestDocument, ctx: Context) -> None:
     try:
-        content = await asyncio.to_thread(_content, payload, ctx.policy, await _folders(payload, ctx))
+        content = await _content(payload, ctx)
     except Permanent as error:
         await builds.give_up(ctx, payload.build_id, error, BuildStatus.DOCUMENTS)
     params: dict[str, object] = {
         "tenant_id": ctx.job.tenant_id,
-        "sha256": sha256(content),
+        "sha256": content.sha256,
         "kind": payload.kind,
         "mime_type": payload.mime_type,
         "number_format": payload.number_format,
@@ -69,12 +88,12 @@ async def handle(payload: IngestDocument, ctx: Context) -> None:
         await _refuse(payload, known, ctx)
     await ctx.complete(
         lambda tx: _write(tx, payload, ctx, content, params),
-        result={"sha256": sha256(content).hex(), "bytes": len(content)},
+        result={"sha256": content.sha256.hex(), "bytes": content.size},
     )
 
 
 async def _write(
-    tx: Tx, payload: IngestDocument, ctx: Context, content: bytes, params: dict[str, object]
+    tx: Tx, payload: IngestDocument, ctx: Context, content: Content, params: dict[str, object]
 ) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     version = await _keep(tx, payload, content, params)
@@ -103,13 +122,15 @@ async def _refuse(payload: IngestDocument, known: Known, ctx: Context) -> None:
     await ctx.reject(write, Permanent(Code.VALIDATION_ERROR, message, detail={"errors": known.errors}))
 
 
-async def _keep(tx: Tx, payload: IngestDocument, content: bytes, params: dict[str, object]) -> Known:
+async def _keep(tx: Tx, payload: IngestDocument, content: Content, params: dict[str, object]) -> Known:
     """The version with these bytes, whoever was first to bring them."""
     rows = await tx.query("documents/known", params)
     if not rows:
         document = params | {"external_ref": payload.external_ref}
+        if content.new is not None:
+            tx.send("blobs/put", {"content": content.new})
         await tx.query("documents/add", document)
-        await tx.query("documents/add_version", document | {"content": content})
+        await tx.query("documents/add_version", document)
         rows = await tx.query("documents/known", params)
     return one(rows, Known, "document version")
 
@@ -126,23 +147,54 @@ def _parse(payload: IngestDocument, ctx: Context, version: Known) -> NewJob:
     )
 
 
-async def _folders(payload: IngestDocument, ctx: Context) -> tuple[Path, ...]:
+async def _folders(ctx: Context) -> tuple[Path, ...]:
     """Those of the job's tenant: from another's nothing is read, whatever the path."""
-    if payload.path is None:
-        return ()
     found = await ctx.read("tenants/find", {"wanted": str(ctx.job.tenant_id)})
     return folders_of(ctx.policy, one(found, Owner, "tenant"))
 
 
-def _content(payload: IngestDocument, policy: Policy, folders: tuple[Path, ...]) -> bytes:
-    if payload.path is not None:
-        return _file(Path(payload.path), policy, folders)
+async def _content(payload: IngestDocument, ctx: Context) -> Content:
+    if payload.content_sha256 is not None:
+        return await _blob(bytes.fromhex(payload.content_sha256), ctx)
+    if payload.path is None:
+        new = _inside(payload.content_base64 or "", ctx.policy)
+    else:
+        path, folders = Path(payload.path), await _folders(ctx)
+        await ctx.hold_bytes(min(await asyncio.to_thread(_size, path), ctx.policy.document_bytes))
+        new = await asyncio.to_thread(_file, path, ctx.policy, folders)
+    return Content(await asyncio.to_thread(sha256, new), len(new), new)
+
+
+async def _blob(digest: bytes, ctx: Context) -> Content:
+    """Its bytes are not needed here."""
+    params = {"tenant_id": ctx.job.tenant_id, "sha256": digest, "whole_up_to": 0}
+    found = maybe(await ctx.read("blobs/find", params), Blob)
+    if found is None:
+        hint = "put its bytes there with bpc_put_blob, then queue the job again"
+        raise Permanent(Code.NOT_FOUND, f"content_sha256: no blob {digest.hex()}; {hint}")
+    _check_size(found.size, ctx.policy)
+    return Content(digest, found.size)
+
+
+def _inside(text: str, policy: Policy) -> bytes:
     try:
-        content = b64decode(payload.content_base64 or "", validate=True)
+        content = b64decode(text, validate=True)
     except (Base64Error, ValueError) as error:
         raise Permanent(Code.VALIDATION_ERROR, "content_base64 is not base64") from error
     _check_size(len(content), policy)
+    if len(content) > _MOST_INSIDE:
+        message = f"content_base64 has {len(content)} bytes, the limit inside a job is {_MOST_INSIDE}"
+        hint = "put them into a blob (SELECT bpc_put_blob(…)) and send its hash as content_sha256"
+        raise Permanent(Code.PAYLOAD_TOO_LARGE, f"{message}; {hint}")
     return content
+
+
+def _size(path: Path) -> int:
+    """As far as it can be seen; what is wrong with it is said when it is read."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _file(path: Path, policy: Policy, folders: tuple[Path, ...]) -> bytes:

@@ -22,7 +22,6 @@ class ParseFacts(Payload, frozen=True):
 
 
 class Document(DocumentVersion, frozen=True):
-    content: bytes
     errors: list[object] | None
 
 
@@ -78,7 +77,7 @@ async def handle(payload: ParseFacts, ctx: Context) -> None:
         declared = Declared(
             kind=document.kind, mime_type=document.mime_type, number_format=document.number_format
         )
-        found = await ctx.child(PARSE, Request(declared, document.content))
+        found = await ctx.child(PARSE, Request(declared, await ctx.blob(document.sha256)))
         if found.code is not None:
             await _reject(ctx, payload, document, found.code, msgspec.to_builtins(found.mistakes))
         await ctx.complete(

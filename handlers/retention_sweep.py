@@ -11,13 +11,14 @@ from bpc_worker.handler_api import Code, Context, HandlerSpec, NewJob, Payload, 
 from bpc_worker.rows import one
 
 _MOST_PAGES = 100  # looked at by one job; the first that has something to remove is its last
-# In this order: a build that is gone lets go of its snapshot, and that of its documents. With the kind and
-# the rows of a page: others wait while documents go.
+# In this order: a build that is gone lets go of its snapshot, that of its documents, those of their bytes.
+# With the kind and the rows of a page: others wait while documents go.
 _STEPS = {
     "builds": ("drafts", 1000),
     "unsigned": ("drafts", 1000),
     "snapshots": ("drafts", 1000),
     "documents": ("documents", 100),
+    "blobs": ("documents", 1000),
     "deliveries": ("deliveries", 1000),
     "passports": ("passports", 1000),
 }

@@ -20,6 +20,7 @@ from bpc_worker.config.settings import Settings
 from bpc_worker.engine.background import Duty, around
 from bpc_worker.engine.handler_thread import HandlerThread
 from bpc_worker.engine.health import Health
+from bpc_worker.engine.held_bytes import HeldBytes
 from bpc_worker.engine.maintenance.suspects import SuspectWatch
 from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.observability import log
@@ -105,10 +106,13 @@ def base_of(settings: Settings, registry: Registry, url: str, metrics: Metrics |
     store = PostgresJobs(
         dsn(settings, url, engine=True, suppress_insert_notify=True), queue_settings(settings, registry)
     )
-    return Base(
-        settings=settings, registry=registry, url=url, store=store, health=health,
+    held = HeldBytes(settings.worker.held_bytes)
+    base = Base(
+        settings=settings, registry=registry, url=url, store=store, health=health, held=held,
         metrics=Metrics() if metrics is None else metrics,
     )  # fmt: skip
+    base.metrics.held(lambda: held.used, lambda: held.waiting)
+    return base
 
 
 def _work(work: JobWork | None, suspects: SuspectWatch | None) -> Work | None:

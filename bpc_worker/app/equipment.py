@@ -8,7 +8,6 @@ from bpc_worker.app.base import Base
 from bpc_worker.egress.breaker import Breakers
 from bpc_worker.egress.concurrency import Turnstiles
 from bpc_worker.engine.context import Equipment
-from bpc_worker.engine.held_bytes import HeldBytes
 from bpc_worker.jobs.settlement import Settlements
 from bpc_worker.postgres.queue.transactions import LinkPool, Transactions
 from bpc_worker.processes.pool import ChildLimits, Children
@@ -62,6 +61,6 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         turnstiles=Turnstiles(base.settings.webhook.endpoint_concurrency, clock=time.monotonic),
         settlement=Settlements(backoff(base.settings), ids.dice),
         metrics=base.metrics,
-        held_bytes=HeldBytes(base.settings.worker.held_bytes),
+        held=base.held,
     )
     return equipment, close

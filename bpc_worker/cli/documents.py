@@ -143,7 +143,6 @@ def _upload(
         content = take_at_most(sys.stdin.buffer, limit) if path is None else read_at_most(path, limit)
     return Upload(
         content=content,
-        path=path,
         kind=kind,
         mime_type=mime_type,
         external_ref=ref,

@@ -139,7 +139,11 @@ class Worker:
         int, setting(kinds.whole(1024, _GIB), "payloads, as stored, that claimed jobs hold; one at least")
     ] = 8 * _MIB
     held_bytes: Annotated[
-        int, setting(kinds.whole(_MIB, _GIB), "memory for large payloads and documents; jobs wait for it")
+        int,
+        setting(
+            kinds.whole(_MIB, 1024 * _GIB),
+            "bytes of large payloads and blobs that all jobs of this process hold together; others wait",
+        ),
     ] = 128 * _MIB
     child_memory_mb: Annotated[int, setting(kinds.whole(64, 1_048_576), "memory of one child process")] = 1024
     child_cpu_seconds: Annotated[float, setting(kinds.number(1, _DAY), "CPU time of one child process")] = 300

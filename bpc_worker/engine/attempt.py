@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 
 import msgspec
@@ -47,7 +46,7 @@ async def attempt(
     log_fields: Callable[[], dict[str, object]] = dict,
     *,
     begin: Callable[[], object] = bool,
-    payload_in_memory: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    read_payload: Callable[[], Awaitable[None]] | None = None,
 ) -> Outcome:
     """Every way a handler can end, as one value. Cancellation alone flies on: whoever cancelled knows why.
 
@@ -55,9 +54,10 @@ async def attempt(
     """
     log.of_job(log_fields)
     try:
-        async with nullcontext() if claim.payload is not None else payload_in_memory():
-            begin()
-            return await _handled(spec, claim, context)
+        if claim.payload is None and read_payload is not None:
+            await read_payload()
+        begin()
+        return await _handled(spec, claim, context)
     except LeaseLost:
         return Lost()
     except Snooze as error:

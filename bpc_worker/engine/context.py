@@ -2,20 +2,24 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from io import BytesIO
 from typing import NoReturn, Protocol
 from uuid import UUID
+
+import msgspec
 
 from bpc_worker.egress.breaker import Breakers
 from bpc_worker.egress.concurrency import Turnstiles
 from bpc_worker.engine.attempt import clean, encode_result, info, spec_hash_of, storable_json
-from bpc_worker.engine.held_bytes import HeldBytes
-from bpc_worker.engine.large_payloads import payload_in_memory
+from bpc_worker.engine.held_bytes import Held, HeldBytes
+from bpc_worker.engine.large_payloads import read_payload
 from bpc_worker.engine.lease import Lease
 from bpc_worker.handler_api import (
     Answer,
     AnyChildTask,
     ChildTask,
+    Code,
     Command,
     JobInfo,
     Measure,
@@ -36,9 +40,12 @@ from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Retry, Settleable
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.keys.keyring import Keyring
 from bpc_worker.observability.tracing import NO_SPAN, JobSpan
+from bpc_worker.rows import value
 
 _LONGEST_STAGE = 200
-_HELD_BYTES = 128 * 1024 * 1024
+_COPIES_OF_PAYLOAD = 2  # its text, and what is made of it
+_BLOB_PART = 1024 * 1024  # in one answer: a connection keeps room for the largest it has had
+_BLOB_IN_ONE = 32 * 1024
 
 
 class Database(Protocol):
@@ -84,8 +91,12 @@ class Equipment:
     turnstiles: Turnstiles
     settlement: Callable[[Claim, Settleable], Settlement]
     metrics: HandlerMetrics
-    # By jobs of this process: payloads and documents.
-    held_bytes: HeldBytes = field(default_factory=lambda: HeldBytes(_HELD_BYTES))
+    held: HeldBytes
+
+
+class _Blob(msgspec.Struct, frozen=True):
+    size: int
+    content: bytes | None  # None: too large for one answer
 
 
 class HandlerContext:
@@ -101,6 +112,8 @@ class HandlerContext:
         self._child_tasks = child_tasks
         self._span = span
         self._reading = False
+        self._held: tuple[Held, ...] = ()
+        self._payload_came_late = False
         self.settled: Status | None = None
         self.follow_ups: tuple[NewJob, ...] = ()
 
@@ -118,10 +131,12 @@ class HandlerContext:
             correlation_id=claim.correlation_id,
         )
 
-    def payload_in_memory(self) -> AbstractAsyncContextManager[None]:
-        """Around the handler of a job that came without it."""
-        shared = self._equipment
-        return payload_in_memory(self._holding.claim, shared.database, shared.held_bytes)
+    async def read_payload(self) -> None:
+        """Of a job that came without it."""
+        claim = self._holding.claim
+        await self.hold_bytes(_COPIES_OF_PAYLOAD * claim.payload_bytes)
+        claim.payload = await read_payload(claim, self._equipment.database)
+        self._payload_came_late = True
 
     @property
     def commands(self) -> Mapping[str, Command]:
@@ -156,6 +171,35 @@ class HandlerContext:
 
     async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
         return await self._equipment.database.read(self._holding.claim, name, params)
+
+    async def blob(self, sha256: bytes) -> bytes:
+        params = {"tenant_id": self._holding.claim.tenant_id, "sha256": sha256}
+        rows = await self.read("blobs/find", params | {"whole_up_to": _BLOB_IN_ONE})
+        if not rows:
+            raise Permanent(Code.NOT_FOUND, f"no blob {sha256.hex()}; put its bytes there with bpc_put_blob")
+        found = msgspec.convert(rows[0], _Blob)
+        await self.hold_bytes(found.size)
+        if found.content is not None:
+            return found.content
+        content = BytesIO()  # gives its bytes away without another copy
+        content.seek(found.size - 1)
+        content.write(b"\0")  # room for all of them at once: what grows leaves holes in memory
+        content.seek(0)
+        for before in range(0, found.size, _BLOB_PART):
+            part = {"first": before + 1, "count": _BLOB_PART}
+            content.write(value(await self.read("blobs/part", params | part), bytes))
+        return content.getvalue()
+
+    async def hold_bytes(self, size: int) -> None:
+        holding = sum(held.size for held in self._held)
+        self._held += (await self._equipment.held.acquire(size, holding=holding),)
+
+    def let_go(self) -> None:
+        """Of all bytes that were held: the handler has ended."""
+        if self._payload_came_late:
+            self._holding.claim.payload = None
+        for held in self._held:
+            held.release()
 
     async def complete(self, write: Write | None = None, *, result: object = None) -> None:
         await self._end(Done(encode_result(result), spec_hash_of(self._holding.claim)), write or _nothing)

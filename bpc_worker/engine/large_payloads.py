@@ -1,34 +1,18 @@
 """Payloads that are too large to come with their claims: read one by one, when there is room for them."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from typing import Protocol
 
-from bpc_worker.engine.held_bytes import HeldBytes
 from bpc_worker.handler_api import Row
 from bpc_worker.jobs.errors import Code, JobError, LeaseLost, Permanent, Unavailable
 from bpc_worker.jobs.model import Claim
-
-_COPIES = 2  # its text, and what is made of it
 
 
 class Reader(Protocol):
     async def read(self, claim: Claim, name: str, params: Mapping[str, object]) -> list[Row]: ...
 
 
-@asynccontextmanager
-async def payload_in_memory(claim: Claim, database: Reader, budget: HeldBytes) -> AsyncIterator[None]:
-    """The claim has it meanwhile."""
-    held = await budget.acquire(_COPIES * claim.payload_bytes)
-    try:
-        claim.payload = await _read(claim, database)
-        yield
-    finally:
-        claim.payload = None
-        held.release()
-
-
-async def _read(claim: Claim, database: Reader) -> str:
+async def read_payload(claim: Claim, database: Reader) -> str:
     params = {"job_id": claim.job_id, "lease_token": claim.lease_token}
     try:
         rows = await database.read(claim, "jobs/read_payload", params)

@@ -105,7 +105,7 @@ class RunningJob:
         self._context = HandlerContext(self._lease, parts.equipment, spec.child_tasks, self._span)
         work = attempt(
             spec, claim, self._context, partial(_log_fields, claim, self._span),
-            begin=self._begin, payload_in_memory=self._context.payload_in_memory,
+            begin=self._begin, read_payload=self._context.read_payload,
         )  # fmt: skip
         self._handler = parts.handlers.prepare(work, self._handler_ended, wait=claim.begins_in_store)
         self.claim = claim
@@ -191,6 +191,7 @@ class RunningJob:
 
     def _handler_ended(self) -> None:
         """Have its end written, unless it was in the handler's own transaction."""
+        self._context.let_go()
         self._follower.handler_ended(self)
         if self.is_stuck:
             return  # the process is leaving, and its lease is the reaper's

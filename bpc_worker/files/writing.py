@@ -68,11 +68,6 @@ def replace_whole(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def is_unfinished(name: str) -> bool:
-    """Whether a file of that name is what a writer left that died."""
-    return name.startswith(_UNFINISHED) and name.endswith(".part")
-
-
 def write_new(folder: Path, name: str, data: bytes) -> bool:
     """False when the file was there already with these bytes; with others it stays as it is, and this raises.
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from bpc_worker import ids, wiring
 from bpc_worker.config.settings import Settings
-from bpc_worker.domain.ingesting import folders_of
 from bpc_worker.engine.background import Duty, WorkerHooks
 from bpc_worker.inbox.files import Inbox
 from bpc_worker.inbox.handover import Handover, Started, Tell, Terms
@@ -17,6 +16,7 @@ from bpc_worker.jobs.model import Priority
 from bpc_worker.pipeline.builds.start import Folder, start_build
 from bpc_worker.pipeline.session import open_pipeline
 from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.queue.blobs import PostgresBlobs
 from bpc_worker.postgres.queue.own_queue import OwnQueue
 from bpc_worker.postgres.queue.token_buckets import Buckets, Limit
 from bpc_worker.registry import Registry
@@ -36,6 +36,7 @@ def duty(settings: Settings, registry: Registry, url: str, folder: str) -> Duty:
             inbox=inbox,
             queries=InboxQueries(link, queue, call_timeout=call_timeout),
             queue=queue,
+            blobs=PostgresBlobs(link, timeout=settings.database.statement_timeout_seconds + call_timeout),
             start_build=partial(_start_build, settings, registry, url),
             terms=_terms(settings),
             hooks=hooks,
@@ -63,7 +64,6 @@ def _terms(settings: Settings) -> Terms:
     wanted = settings.producer
     return Terms(
         document_bytes=settings.limits.document_bytes,
-        read_by_workers=partial(folders_of, wiring.policy(settings)),
         priorities=Priorities(
             default=Priority.named(wanted.default_priority),
             high_endings=frozenset(wanted.high_priority_exts),

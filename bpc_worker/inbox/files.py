@@ -20,14 +20,14 @@ from bpc_worker.documents.model import KINDS
 from bpc_worker.files.lock import FileLock
 from bpc_worker.files.moving import free_name, move, named_beside
 from bpc_worker.files.reading import read_regular
-from bpc_worker.files.writing import is_unfinished, replace_whole
+from bpc_worker.files.writing import replace_whole
 from bpc_worker.inbox.layout import DECLARATION, DONE, REJECTED, Meaning, Place, Wanted, meaning
 from bpc_worker.inbox.stillness import Found
 from bpc_worker.jobs.errors import Code, Permanent
 
 RECIPE = "passport.yaml"
 
-_TAKING, _KEPT, _LOCK = ".taking", ".kept", ".lock"
+_TAKING, _LOCK = ".taking", ".lock"
 _MOST_DECLARED = 65_536
 _MOST_IN_FOLDER = 1000  # of a build: what is larger is refused before it is read
 _WHY = {
@@ -187,28 +187,6 @@ class Inbox:
         for depth in range(len(found.place) - 1, 0, -1):
             with suppress(OSError):  # something else is in it
                 self._root.joinpath(_TAKING, *found.place[:depth]).rmdir()
-
-    def keep(self, name: str, content: bytes) -> Path:
-        """A copy that a worker reads; it stays until `forget`."""
-        path = self._root / _KEPT / name
-        replace_whole(path, content)
-        return path
-
-    def kept(self) -> list[str]:
-        try:
-            names = [each.name for each in self.kept_folder.iterdir()]
-        except FileNotFoundError:
-            return []
-        for name in filter(is_unfinished, names):  # of a producer that died: whoever holds the lock is alone
-            self.forget(name)
-        return [name for name in names if not name.startswith(".")]
-
-    def forget(self, name: str) -> None:
-        (self._root / _KEPT / name).unlink(missing_ok=True)
-
-    @property
-    def kept_folder(self) -> Path:
-        return self._root / _KEPT
 
 
 def _looks(path: Path) -> Hashable:

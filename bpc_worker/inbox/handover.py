@@ -2,21 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
 import msgspec
 
 from bpc_worker.config.yaml import load_plain
-from bpc_worker.domain.ingesting import JOB_TYPE, Owner, workers_read
+from bpc_worker.domain.blobs import Blobs
 from bpc_worker.engine.background import WorkerHooks
 from bpc_worker.inbox.files import Inbox
 from bpc_worker.inbox.jobs import FolderSays, Priorities, check_place, declared, ingest
-from bpc_worker.inbox.keeping import MOST_INSIDE, kept_key, kept_name
 from bpc_worker.inbox.layout import DECLARATION, Meaning, Place, shown
-from bpc_worker.inbox.queries import Known, SettledKey
+from bpc_worker.inbox.queries import Known
 from bpc_worker.inbox.stillness import Found
 from bpc_worker.jobs.errors import Code, Permanent, Retryable, SchemaMismatch
 from bpc_worker.jobs.model import NewJob, Status, TenantId
@@ -32,11 +30,7 @@ _ENDED_BADLY = frozenset({Status.FAILED, Status.DEAD_LETTER, Status.CANCELLED})
 class Queries(Protocol):
     async def tenant(self, wanted: str) -> TenantId | None: ...
 
-    async def owner(self, wanted: str) -> Owner | None: ...
-
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None: ...
-
-    async def settled(self, job_type: str, keys: Sequence[tuple[UUID, str]]) -> list[SettledKey]: ...
 
 
 class Queue(Protocol):
@@ -55,7 +49,6 @@ StartBuild = Callable[[str, Folder, Tell], Coroutine[object, object, Started]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     document_bytes: int  # of one document, at most
-    read_by_workers: Callable[[Owner], Sequence[Path]]  # folders from which workers read a tenant's documents
     priorities: Priorities
 
 
@@ -64,6 +57,7 @@ class Handover:
     inbox: Inbox
     queries: Queries
     queue: Queue
+    blobs: Blobs
     start_build: StartBuild
     terms: Terms
     hooks: WorkerHooks
@@ -91,15 +85,8 @@ class Handover:
         what = declared(found.place, await asyncio.to_thread(self._folder_says, found.place))
         content = await asyncio.to_thread(self.inbox.read, found, self.terms.document_bytes)
         priority = self.terms.priorities.of(found.place)
-        job = ingest(what, found.place, content, kept_at=None, priority=priority)
-        if len(content) > MOST_INSIDE and await self._workers_read_what_is_kept(found.place):
-            path = await asyncio.to_thread(self.inbox.keep, kept_name(tenant_id, job), content)
-            job = ingest(what, found.place, content, kept_at=str(path.resolve()), priority=priority)
-        await self._enqueue(tenant_id, job)
-
-    async def _workers_read_what_is_kept(self, place: Place) -> bool:
-        owner = await self.queries.owner(place[0])
-        return owner is not None and workers_read(self.inbox.kept_folder, self.terms.read_by_workers(owner))
+        digest = await self.blobs.put(tenant_id, content)  # first: a job finds it there
+        await self._enqueue(tenant_id, ingest(what, found.place, digest, priority=priority))
 
     def _folder_says(self, place: Place) -> FolderSays:
         try:
@@ -149,23 +136,12 @@ class Handover:
     def _folder(self, found: Found) -> Folder:
         path = self.inbox.taken_at(found)
         try:
-            read = read_folder(path, document_bytes=self.terms.document_bytes)
+            return read_folder(path, document_bytes=self.terms.document_bytes)
         except Permanent as error:  # in the words of whoever put it there
             said = error.message.replace(str(path), shown(found.place))
             raise Permanent(error.code, said, detail=error.detail) from error
-        # The folder moves on to done/, so its documents travel inside their jobs.
-        return replace(read, documents=tuple(replace(each, path=None) for each in read.documents))
 
     def _tell(self, queued: Sequence[NewJob]) -> None:
         for job in queued:
             self.hooks.produced(job.queue or "default", job.type)
         self.hooks.tell()
-
-    async def forget_kept(self) -> None:
-        """Copies for workers that none of them needs any more."""
-        names = await asyncio.to_thread(self.inbox.kept)
-        kept = {key: name for name in names if (key := kept_key(name)) is not None}
-        if not kept:
-            return
-        for settled in await self.queries.settled(JOB_TYPE, tuple(kept)):
-            await asyncio.to_thread(self.inbox.forget, kept[settled.tenant_id, settled.idempotency_key])

@@ -10,7 +10,7 @@ from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.mime_types import by_ending
 from bpc_worker.documents.model import Declared
-from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload, inside
+from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload
 from bpc_worker.inbox.layout import DECLARATION, Meaning, Place, kind_of, shown
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, Priority
@@ -63,26 +63,23 @@ def declared(place: Place, says: FolderSays) -> Declared:
     return Declared(kind=kind, mime_type=mime_type, number_format=says.number_format)
 
 
-def key_of(what: Declared, content: bytes) -> str:
+def key_of(what: Declared, digest: bytes) -> str:
     """The same for the same bytes with the same declaration, whatever the file is called."""
     said = {
         "kind": what.kind,
         "mime_type": what.mime_type,
         "number_format": what.number_format,
-        "sha256": sha256(content).hex(),
+        "sha256": digest.hex(),
     }
     return _KEY + sha256(canonical_json.encode(said)).hex()
 
 
-def ingest(
-    what: Declared, place: Place, content: bytes, *, kept_at: str | None, priority: Priority
-) -> NewJob:
-    """With its content, or where a worker finds it."""
+def ingest(what: Declared, place: Place, digest: bytes, *, priority: Priority) -> NewJob:
     return NewJob(
         type=JOB_TYPE,
-        payload=ingest_payload(what, place[-1], inside(content) if kept_at is None else {"path": kept_at}),
+        payload=ingest_payload(what, place[-1], digest),
         priority=priority,
-        idempotency_key=key_of(what, content),
+        idempotency_key=key_of(what, digest),
     )
 
 

@@ -85,7 +85,6 @@ class Producer:
             if self._hooks.stopping():
                 return
             await _to_its_end(self._one(found))
-        await self._handover.forget_kept()
 
     async def _at_work(self) -> bool:
         held = await asyncio.to_thread(self._inbox.hold)

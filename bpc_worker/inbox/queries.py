@@ -1,16 +1,12 @@
 """What a producer asks the database: whose folder it is, and what became of bytes that came before."""
 
-from collections.abc import Sequence
-from uuid import UUID
-
 import msgspec
 
-from bpc_worker.domain.ingesting import Owner
 from bpc_worker.jobs.model import JobId, Status, TenantId
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.own_queue import OwnQueue
 from bpc_worker.postgres.tenants import find_tenant
-from bpc_worker.rows import all_of, maybe
+from bpc_worker.rows import maybe
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -18,11 +14,6 @@ class Known(msgspec.Struct, frozen=True):
 
     job_id: JobId
     status: Status
-
-
-class SettledKey(msgspec.Struct, frozen=True):
-    tenant_id: UUID
-    idempotency_key: str
 
 
 class InboxQueries:
@@ -36,22 +27,6 @@ class InboxQueries:
         found = await find_tenant(self._link, wanted, timeout=self._timeout)
         return None if found is None else found.tenant_id
 
-    async def owner(self, wanted: str) -> Owner | None:
-        found = await find_tenant(self._link, wanted, timeout=self._timeout)
-        return None if found is None else Owner(found.tenant_id, found.name, found.alone)
-
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None:
         params = {"tenant_id": tenant_id, "type": job_type, "idempotency_key": key}
         return maybe(await self._queue.ask(tenant_id, "jobs/find_key_state", params), Known)
-
-    async def settled(self, job_type: str, keys: Sequence[tuple[UUID, str]]) -> list[SettledKey]:
-        """Of these keys those whose job never runs again."""
-        by_tenant: dict[UUID, list[str]] = {}
-        for tenant_id, key in keys:
-            by_tenant.setdefault(tenant_id, []).append(key)
-        found: list[SettledKey] = []
-        for tenant_id, of_tenant in by_tenant.items():
-            params = {"type": job_type, "tenant_id": tenant_id, "idempotency_keys": of_tenant}
-            rows = await self._queue.ask(TenantId(tenant_id), "jobs/find_settled_keys", params)
-            found += all_of(rows, SettledKey)
-        return found

@@ -61,6 +61,8 @@ class Metrics:
         self._bell = self._gauge("bell_listening", "1 while LISTEN is heard")
         self._slots = self._gauge("worker_slots_in_use", "Jobs running in this process")
         self._pool = self._gauge("db_pool_in_use", "Connections that handlers use at this moment")
+        self._held = self._gauge("held_bytes", "Bytes of payloads and blobs that jobs hold at this moment")
+        self._held_waiting = self._gauge("jobs_waiting_for_bytes", "Jobs that wait for room in held_bytes")
         self._length = self._gauge("queue_length", "Jobs that wait, as last counted", job)
         self._queue_oldest = self._gauge("queue_oldest_seconds", "How long the first has been due", job)
         self._running_oldest = self._gauge("running_oldest_seconds", "The oldest claim that runs", job)
@@ -217,6 +219,11 @@ class Metrics:
     def pool(self, in_use: Callable[[], float]) -> None:
         """Who is to be asked for it."""
         self._pool.set_function(in_use)
+
+    def held(self, used: Callable[[], float], waiting: Callable[[], float]) -> None:
+        """Who is to be asked for it."""
+        self._held.set_function(used)
+        self._held_waiting.set_function(waiting)
 
     def observe(self, measure: Measure, value: float) -> None:
         self._measures[measure].observe(value)

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import UUID
 
 import msgspec
 
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.model import Declared
-from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload, where_to_read
+from bpc_worker.domain import blobs
+from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload
 from bpc_worker.domain.records import DocumentVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
@@ -25,10 +25,9 @@ from bpc_worker.rows import all_of, maybe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload(Declared):
-    """A file as it was named and read; `path` is None for what came through a pipe."""
+    """A file as it was named and read."""
 
     content: bytes
-    path: Path | None
     external_ref: str
 
     @property
@@ -92,14 +91,16 @@ async def add_document(pipeline: PipelineSession, upload: Upload) -> JobId:
             f"the document has {len(upload.content)} bytes, the limit is {limit} (limits.document_bytes)"
         )
         raise Permanent(Code.PAYLOAD_TOO_LARGE, message)
-    where = where_to_read(upload.content, upload.path, pipeline.ingest_folders)
-    return await _queue(pipeline, ingest_payload(upload, upload.external_ref, where))
+    return await _queue(pipeline, upload)
 
 
 @again
-async def _queue(pipeline: PipelineSession, payload: dict[str, object]) -> JobId:
+async def _queue(pipeline: PipelineSession, upload: Upload) -> JobId:
     async with pipeline.transaction() as tx:
-        return await tx.enqueue(NewJob(type=JOB_TYPE, payload=payload))
+        digest = blobs.keep(tx, upload.content)
+        return await tx.enqueue(
+            NewJob(type=JOB_TYPE, payload=ingest_payload(upload, upload.external_ref, digest))
+        )
 
 
 async def wait_for_document(

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
@@ -12,7 +11,6 @@ from bpc_worker import wiring
 from bpc_worker.amqp.listener import publish_once
 from bpc_worker.config.settings import Settings
 from bpc_worker.domain.events import Happened, record
-from bpc_worker.domain.ingesting import Owner, folders_of
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, TenantId
@@ -45,12 +43,6 @@ class PipelineSession:
     tell: Tell | None = None  # None: a trigger of its own for every transaction that queued jobs
     tracer: Tracer = NO_TRACER
     is_alone: bool = False  # there is no other tenant
-
-    @property
-    def ingest_folders(self) -> tuple[Path, ...]:
-        """From where a worker reads this tenant's documents."""
-        owner = Owner(self.tenant_id, self.tenant_name, self.is_alone)
-        return folders_of(wiring.policy(self.settings), owner)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:

@@ -22,7 +22,7 @@ from bpc_worker.handler_api import (
     Retryable,
 )
 from bpc_worker.observability import log
-from bpc_worker.processes.frames import HEADER, LARGEST_FRAME, ChildAnswer, ChildCall, ChildFailure, frame
+from bpc_worker.processes.frames import HEADER, LARGEST_FRAME, ChildAnswer, ChildCall, ChildFailure
 
 _log = log.get("children")
 _AHEAD_SECONDS = 0.1  # of work at hand, so that no child waits for the next claim
@@ -58,16 +58,15 @@ class Children:
         return self._limits.processes * (1 + ahead)
 
     async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
-        call = ChildCall(task.name, msgspec.msgpack.encode(request))
-        async with self._free:
-            answer = await self._answer(call)
+        async with self._free:  # whoever waits has made no copy of a large request yet
+            answer = await self._answer(_message(task, request))
         return response(task, answer)
 
-    async def _answer(self, call: ChildCall) -> ChildAnswer:
+    async def _answer(self, message: bytes) -> ChildAnswer:
         process = self._take_idle() or await self._start()
         asked_at = time.monotonic()
         try:
-            answer = await _ask(process, call)
+            answer = await _ask(process, message)
         except BaseException:  # cancelled in the middle, or died: what it would still say is worthless
             await self._end(process)
             raise
@@ -121,11 +120,16 @@ class Children:
             await self._end(process)
 
 
-async def _ask(process: Process, call: ChildCall) -> ChildAnswer:
+def _message(task: ChildTask[Request, Response], request: Request) -> bytes:
+    return msgspec.msgpack.encode(ChildCall(task.name, msgspec.msgpack.encode(request)))
+
+
+async def _ask(process: Process, message: bytes) -> ChildAnswer:
     assert process.stdin is not None  # noqa: S101 - both were asked for as pipes
     assert process.stdout is not None  # noqa: S101
     try:
-        process.stdin.write(frame(call))
+        process.stdin.write(HEADER.pack(len(message)))
+        process.stdin.write(message)  # as it is: it may be large
         await process.stdin.drain()
         (length,) = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
         if length > LARGEST_FRAME:

@@ -12,6 +12,7 @@ from bpc_worker.egress.breaker import BreakerRules, Breakers
 from bpc_worker.egress.concurrency import Turnstiles
 from bpc_worker.engine.attempt import attempt
 from bpc_worker.engine.context import Egress, Equipment, HandlerContext
+from bpc_worker.engine.held_bytes import HeldBytes
 from bpc_worker.engine.lease import Lease
 from bpc_worker.engine.settler import Settler
 from bpc_worker.handler_api import (
@@ -48,6 +49,7 @@ from bpc_worker.testing.transactions import Answers, FakeTransactions, Statement
 
 _TIMEOUT_SECONDS = 300.0
 _AT_A_TIME = 4  # to one receiver
+_HELD_BYTES = 128 * 1024 * 1024
 
 Handlers = HandlerSpec[Any] | Iterable[HandlerSpec[Any]] | Mapping[str, HandlerSpec[Any]]
 
@@ -155,6 +157,7 @@ class Workbench:
         end = Settlements(backoff, lambda: 0.0)
         self._settler = Settler(self.store, end, on_database=lambda _: None)
         self._transactions = FakeTransactions(self.store, self.answers, conflicts=self.conflicts)
+        self.held = HeldBytes(_HELD_BYTES)
         self._equipment = Equipment(
             database=self._transactions,
             children=InProcess(),
@@ -166,6 +169,7 @@ class Workbench:
             turnstiles=Turnstiles(_AT_A_TIME, clock=self._seconds),
             settlement=end,
             metrics=self.measured,
+            held=self.held,
         )
 
     def _seconds(self) -> float:
@@ -204,6 +208,7 @@ class Workbench:
         holding = Lease(claim, proven_until=inf)
         context = HandlerContext(holding, self._equipment, spec.child_tasks)
         outcome = await _outcome(spec, claim, context)
+        context.let_go()
         if self._transactions.unanswered is not None:
             raise self._transactions.unanswered
         if context.settled is None and not isinstance(outcome, Lost):

@@ -24,23 +24,4 @@ BEGIN
 END
 $$;
 
--- PostgreSQL reads every CHECK of a table, and every WHEN of a trigger that is concerned, from its stored text again for
--- each UPDATE of each statement. So rules for columns that no claim and no end writes are triggers for those who do
--- write them. Each has the name, the condition and the error of the CHECK that it replaces. After the row and not before:
--- a trigger before it would make COPY insert row by row. Whoever calls this has found the value wrong.
-CREATE OR REPLACE FUNCTION bpc_refuse_value() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp
-AS $$
-DECLARE
-  given text := to_jsonb(NEW) ->> TG_ARGV[0];
-BEGIN
-  RAISE EXCEPTION 'new row for relation "%" violates check constraint "%": % is %, but must be %',
-    TG_TABLE_NAME, TG_NAME, TG_ARGV[0],
-    CASE WHEN length(given) > 100 THEN format('%s characters long', length(given)) ELSE format('"%s"', given) END,
-    TG_ARGV[1]
-    USING ERRCODE = 'check_violation', SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME, COLUMN = TG_ARGV[0],
-          CONSTRAINT = TG_NAME;
-END
-$$;
-
-REVOKE EXECUTE ON FUNCTION bpc_refuse_change, bpc_guard_status, bpc_refuse_value FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION bpc_refuse_change, bpc_guard_status FROM PUBLIC;

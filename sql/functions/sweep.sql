@@ -14,6 +14,9 @@ BEGIN
   IF step = 'documents' THEN
     RETURN QUERY SELECT * FROM bpc_sweep_documents(kept_days, after, page);
     RETURN;
+  ELSIF step = 'blobs' THEN
+    RETURN QUERY SELECT * FROM bpc_sweep_blobs(kept_days, after, page);
+    RETURN;
   END IF;
 
   since := bpc_retention_cut_off(CASE WHEN step IN ('deliveries', 'passports') THEN step ELSE 'drafts' END, kept_days);

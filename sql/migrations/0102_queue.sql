@@ -1,6 +1,6 @@
 -- The queue: tenants, jobs, job_events.
 -- Former release: keeps working.
--- Functions first: ids, guards, job_edges, job_fate, job_bell
+-- Functions first: ids, guards, job_edges, job_fate, job_bell, job_values
 
 CREATE TABLE tenants (
   tenant_id  uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
@@ -104,34 +104,26 @@ CREATE TRIGGER jobs_ring_bell AFTER INSERT ON jobs
 FOR EACH STATEMENT WHEN (current_setting('bpc.quiet', true) IS DISTINCT FROM 'on')
 EXECUTE FUNCTION bpc_ring();
 
--- As in a CHECK, what is NULL is not refused.
-CREATE TRIGGER jobs_type_check AFTER INSERT OR UPDATE OF type ON jobs
-FOR EACH ROW WHEN (NEW.type !~ '^[A-Z][A-Z0-9_]{2,}$' OR length(NEW.type) > 64)
-EXECUTE FUNCTION bpc_refuse_value('type', '3 to 64 of A-Z, 0-9 and _, a letter first');
-CREATE TRIGGER jobs_queue_check AFTER INSERT OR UPDATE OF queue ON jobs
-FOR EACH ROW WHEN (length(NEW.queue) NOT BETWEEN 1 AND 100)
-EXECUTE FUNCTION bpc_refuse_value('queue', '1 to 100 characters long');
-CREATE TRIGGER jobs_priority_check AFTER INSERT OR UPDATE OF priority ON jobs
-FOR EACH ROW WHEN (NEW.priority NOT BETWEEN 0 AND 3)
-EXECUTE FUNCTION bpc_refuse_value('priority', '0 (urgent) to 3 (low)');
-CREATE TRIGGER jobs_max_attempts_check AFTER INSERT OR UPDATE OF max_attempts ON jobs
-FOR EACH ROW WHEN (NEW.max_attempts NOT BETWEEN 1 AND 1000000)
-EXECUTE FUNCTION bpc_refuse_value('max_attempts', '1 to 1000000');
-CREATE TRIGGER jobs_times_are_finite AFTER INSERT OR UPDATE OF created_at ON jobs
-FOR EACH ROW WHEN (NEW.created_at < '1970-01-01Z' OR NEW.created_at >= '9999-01-01Z')
-EXECUTE FUNCTION bpc_refuse_value('created_at', 'of the years 1970 to 9998');
-CREATE TRIGGER jobs_expected_duration_ms_check AFTER INSERT OR UPDATE OF expected_duration_ms ON jobs
-FOR EACH ROW WHEN (NEW.expected_duration_ms <= 0)
-EXECUTE FUNCTION bpc_refuse_value('expected_duration_ms', 'more than 0');
-CREATE TRIGGER jobs_idempotency_key_check AFTER INSERT OR UPDATE OF idempotency_key ON jobs
-FOR EACH ROW WHEN (length(NEW.idempotency_key) NOT BETWEEN 1 AND 500)
-EXECUTE FUNCTION bpc_refuse_value('idempotency_key', '1 to 500 characters long');
-CREATE TRIGGER jobs_correlation_id_check AFTER INSERT OR UPDATE OF correlation_id ON jobs
-FOR EACH ROW WHEN (length(NEW.correlation_id) > 500)
-EXECUTE FUNCTION bpc_refuse_value('correlation_id', 'at most 500 characters long');
-CREATE TRIGGER jobs_traceparent_check AFTER INSERT OR UPDATE OF traceparent ON jobs
-FOR EACH ROW WHEN (length(NEW.traceparent) > 500)
-EXECUTE FUNCTION bpc_refuse_value('traceparent', 'at most 500 characters long');
+-- As in a CHECK, what is NULL is not refused. The function says which of them it is. Of a payload it looks at the text
+-- itself, where that may be too long. It cannot be 32 MiB where 2,000 bytes are stored and not compressed, nor where
+-- 30,000 are and no number is written with an exponent that makes it long (as 0 may be).
+CREATE TRIGGER jobs_values AFTER INSERT OR UPDATE OF
+  type, queue, priority, payload, max_attempts, created_at, expected_duration_ms, idempotency_key, correlation_id,
+  traceparent
+ON jobs FOR EACH ROW WHEN (
+  NEW.type !~ '^[A-Z][A-Z0-9_]{2,}$' OR length(NEW.type) > 64
+  OR length(NEW.queue) NOT BETWEEN 1 AND 100
+  OR NEW.priority NOT BETWEEN 0 AND 3
+  OR NEW.max_attempts NOT BETWEEN 1 AND 1000000
+  OR NEW.created_at < '1970-01-01Z' OR NEW.created_at >= '9999-01-01Z'
+  OR NEW.expected_duration_ms <= 0
+  OR length(NEW.idempotency_key) NOT BETWEEN 1 AND 500
+  OR length(NEW.correlation_id) > 500
+  OR length(NEW.traceparent) > 500
+  OR pg_column_size(NEW.payload) > 30000 OR pg_column_compression(NEW.payload) IS NOT NULL
+  OR (pg_column_size(NEW.payload) > 2000
+      AND NEW.payload @? 'strict $.** ? (@ > 1e300 || @ < -1e300 || (@ < 1e-300 && @ > -1e-300))'))
+EXECUTE FUNCTION bpc_refuse_job_value();
 
 -- Not to bpc_app, which speaks for one tenant: it has the view own_jobs, and functions that compare the tenant.
 GRANT SELECT ON jobs, job_events TO bpc_worker, bpc_operator, bpc_reader;

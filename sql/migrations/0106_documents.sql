@@ -1,6 +1,18 @@
 -- What suppliers send, the facts in it, and the snapshots that passports are made from.
 -- Former release: keeps working.
--- Functions first: guards, retention, snapshots
+-- Functions first: guards, retention, snapshots, blobs
+
+-- The bytes of documents, each once for a tenant, by their hash; bpc_put_blob alone writes them. They are kept as they
+-- came, uncompressed, so that any part of them can be read without the rest.
+CREATE TABLE blobs (
+  tenant_id uuid NOT NULL REFERENCES tenants,
+  sha256    bytea NOT NULL CHECK (octet_length(sha256) = 32),
+  size      integer NOT NULL,
+  content   bytea STORAGE EXTERNAL NOT NULL,
+  put_at    timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (tenant_id, sha256),
+  CONSTRAINT blobs_size_is_of_its_bytes CHECK (size = octet_length(content))
+);
 
 -- A document keeps its name while its versions come and go.
 CREATE TABLE documents (
@@ -22,12 +34,12 @@ CREATE TABLE document_versions (
   kind                text NOT NULL,
   mime_type           text NOT NULL CHECK (length(mime_type) BETWEEN 1 AND 200),
   number_format       text,
-  content             bytea NOT NULL,
   status              text NOT NULL DEFAULT 'UPLOADED' CHECK (status IN ('UPLOADED', 'VALIDATED', 'REJECTED')),
   errors              jsonb,
   created_at          timestamptz NOT NULL DEFAULT now(),
   UNIQUE (tenant_id, document_version_id),
   FOREIGN KEY (tenant_id, document_id) REFERENCES documents (tenant_id, document_id),
+  FOREIGN KEY (tenant_id, sha256) REFERENCES blobs (tenant_id, sha256),
   CONSTRAINT document_versions_rejected_has_errors CHECK ((status = 'REJECTED') = (errors IS NOT NULL))
 );
 CREATE UNIQUE INDEX document_versions_same
@@ -88,11 +100,14 @@ CREATE TABLE snapshot_items (
 CREATE INDEX snapshot_items_fact ON snapshot_items (fact_id);
 
 -- What leaves by retention alone keeps a guard against all others.
+CREATE TRIGGER blobs_keep_content BEFORE UPDATE OF tenant_id, sha256, size, content ON blobs
+FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a hash has one content');
+CREATE TRIGGER blobs_leave_by_retention BEFORE DELETE ON blobs
+FOR EACH ROW WHEN (NOT bpc_in_retention()) EXECUTE FUNCTION bpc_refuse_change('only retention removes blobs');
 CREATE TRIGGER documents_stay BEFORE UPDATE OR DELETE ON documents
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a document keeps its name and its kind');
 CREATE TRIGGER document_versions_keep_content
-BEFORE UPDATE OF document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, content,
-  created_at
+BEFORE UPDATE OF document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, created_at
 ON document_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was sent never changes: send a new version');
 CREATE TRIGGER document_versions_status BEFORE UPDATE OF status, errors ON document_versions
@@ -124,7 +139,7 @@ REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION bpc_guard_sna
 
 GRANT INSERT ON documents, facts, fact_sources, snapshot_items TO bpc_worker, bpc_app;
 -- Not the status: everything begins at its beginning.
-GRANT INSERT (document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, content)
+GRANT INSERT (document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format)
   ON document_versions TO bpc_worker, bpc_app;
 GRANT INSERT (snapshot_id, tenant_id) ON data_snapshots TO bpc_worker, bpc_app;
 GRANT UPDATE (status, errors) ON document_versions TO bpc_worker;

@@ -8,7 +8,7 @@ DECLARE
 BEGIN
   FOREACH domain_table IN ARRAY ARRAY[
     'events', 'event_heads', 'event_leaves', 'event_leaf_heads',
-    'documents', 'document_versions', 'facts', 'fact_sources', 'data_snapshots', 'snapshot_items',
+    'blobs', 'documents', 'document_versions', 'facts', 'fact_sources', 'data_snapshots', 'snapshot_items',
     'rule_packages', 'rule_package_versions', 'rule_tests_runs', 'battery_products', 'passports', 'signing_keys',
     'passport_versions', 'passport_builds', 'passport_build_documents',
     'webhook_endpoints', 'webhook_subscriptions', 'webhook_deliveries']

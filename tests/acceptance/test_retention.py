@@ -164,8 +164,8 @@ def many(attic: Attic, count: int) -> None:
         connection.execute("SET session_replication_role = replica")
         connection.execute(
             "INSERT INTO document_versions"
-            " (tenant_id, document_id, sha256, kind, mime_type, content, status, errors, created_at)"
-            " SELECT %s, %s, sha256(n::text::bytea), 'BOM', 'text/csv', 'x', 'REJECTED', '[]',"
+            " (tenant_id, document_id, sha256, kind, mime_type, status, errors, created_at)"
+            " SELECT %s, %s, sha256(n::text::bytea), 'BOM', 'text/csv', 'REJECTED', '[]',"
             "        now() - interval '5000 days'"
             " FROM generate_series(1, %s) AS n",
             [attic.domain.tenant_id, name, count],

@@ -218,5 +218,5 @@ def test_ten_thousand_files_and_two_producers_that_are_killed(db: Database, tmp_
     assert inbox.waiting() == set()
     assert inbox.files("rejected") == set()
     assert inbox.files("done") == {f"acme/BOM/{number}.csv" for number in range(count)}
-    found = db.one("SELECT count(*) AS n, count(DISTINCT payload->>'content_base64') AS contents FROM jobs")
+    found = db.one("SELECT count(*) AS n, count(DISTINCT payload->>'content_sha256') AS contents FROM jobs")
     assert (found["n"], found["contents"]) == (count, count)

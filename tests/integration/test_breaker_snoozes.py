@@ -7,6 +7,7 @@ from uuid import UUID
 from bpc_worker.egress.breaker import BreakerRules, Breakers
 from bpc_worker.engine.attempt import attempt
 from bpc_worker.engine.context import Equipment, HandlerContext
+from bpc_worker.engine.held_bytes import HeldBytes
 from bpc_worker.handler_api import Code, Context, HandlerSpec, Payload, Retryable
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.model import Claim, Lost, NewJob, Status, TenantId
@@ -37,6 +38,7 @@ class Outside:
         equipment = Equipment(
             database=None, children=None, commands={}, policy=None, keyring=None,  # type: ignore[arg-type]  # not asked for
             breakers=breakers, egress=None, turnstiles=None, settlement=None, metrics=None,  # type: ignore[arg-type]
+            held=HeldBytes(1),
         )  # fmt: skip
         self.context = HandlerContext(cast("Lease", None), equipment)
         self.spec = HandlerSpec(job_type="TEST_CALL", payload=Nothing, handle=self.handle)

@@ -59,6 +59,7 @@ MOVES = {
 }
 # What no trigger guards, because nobody but the owner of the tables has a grant on it.
 OWNERS = {
+    "blobs": {"put_at"},
     "event_heads": {"tenant_id", "aggregate_type", "aggregate_id", "aggregate_version", "event_hash"},
     "event_leaf_heads": {"tenant_id", "aggregate_type", "aggregate_id", "aggregate_version", "event_hash"},
     "rule_packages": {"rule_package_id", "tenant_id", "name", "created_at"},

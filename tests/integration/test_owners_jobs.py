@@ -169,7 +169,6 @@ def test_a_key_is_looked_up_by_its_index_behind_the_view(db: Database) -> None:
         connection.execute("SET LOCAL enable_seqscan = off")
         for name, wanted in (
             ("jobs/find_key_state", {"type": "TEST_NOOP", "idempotency_key": "k"}),
-            ("jobs/find_settled_keys", {"type": "TEST_NOOP", "idempotency_keys": ["k"]}),
             ("webhooks/deliveries", dict.fromkeys(
                 ("webhook_endpoint_id", "webhook_delivery_id", "status", "newer_seconds", "limit"))),
         ):  # fmt: skip

@@ -10,12 +10,13 @@ from tests.support.domain import domain
 from tests.support.retention import OLD, YOUNG, Attic
 
 DAYS = {
-    "builds": 30, "unsigned": 30, "snapshots": 30, "documents": 30, "deliveries": 30, "passports": 3650,
+    "builds": 30, "unsigned": 30, "snapshots": 30, "documents": 30, "blobs": 30, "deliveries": 30,
+    "passports": 3650,
 }  # fmt: skip
 ROLES = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader", "bpc_producer")
 DELETABLE = (
-    "document_versions", "facts", "fact_sources", "data_snapshots", "snapshot_items", "passport_builds",
-    "passport_build_documents", "passport_versions", "events", "signing_keys", "documents",
+    "blobs", "document_versions", "facts", "fact_sources", "data_snapshots", "snapshot_items",
+    "passport_builds", "passport_build_documents", "passport_versions", "events", "signing_keys", "documents",
     "webhook_deliveries",
 )  # fmt: skip
 
@@ -79,6 +80,39 @@ def test_documents_that_nothing_was_made_from_go_with_their_facts(attic: Attic) 
 
     assert gone(attic, "documents") == old | {own}
     assert sweep(attic, "documents") == {"documents": 0, "facts": 0}
+
+
+@pytest.mark.parametrize("page", [1, 2, 1000])
+def test_bytes_that_nobody_names_any_more_go(attic: Attic, page: int) -> None:
+    old = {attic.blob(31, b"one"), attic.blob(OLD, b"two"), attic.blob(OLD, b"three")}
+    attic.blob(YOUNG, b"young")
+    for status in ("QUEUED", "RUNNING", "DEAD_LETTER"):
+        lease = {"lease_owner": "x", "lease_expires_at": "now"} if status == "RUNNING" else {}
+        digest = attic.blob(OLD, status.encode()).hex()
+        payload = f'{{"content_sha256": "{digest}"}}'
+        attic.db.enqueue("INGEST_DOCUMENT", payload, status=status, attempts=1, **lease)
+    done = attic.blob(OLD, b"done")
+    attic.db.enqueue("INGEST_DOCUMENT", f'{{"content_sha256": "{done.hex()}"}}', status="SUCCEEDED")
+    document = attic.document(OLD)
+    attic.document(YOUNG)
+
+    def bytes_there() -> set[object]:
+        return {row["sha256"] for row in attic.db.run("SELECT sha256 FROM blobs")}
+
+    before = bytes_there()
+    assert sweep(attic, "blobs", page=page) == {"blobs": 4}
+    assert before - bytes_there() == old | {done}
+    assert gone(attic, "documents") == {document}
+    assert sweep(attic, "blobs", page=page) == {"blobs": 1}, "those of the document that has gone"
+
+
+def test_bytes_that_are_brought_again_stay(attic: Attic) -> None:
+    attic.blob(OLD, b"again")
+    with attic.db.connect("bpc_app") as bringing, bringing.transaction():
+        bringing.execute("SELECT set_config('bpc.tenant_id', %s, true)", [attic.domain.tenant_id])
+        bringing.execute("SELECT bpc_put_blob('again')")
+        assert sweep(attic, "blobs") == {"blobs": 0}, "whoever brings them has not committed yet"
+    assert sweep(attic, "blobs") == {"blobs": 0}
 
 
 @pytest.mark.parametrize("page", [1, 2, 3])

@@ -34,6 +34,7 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         found = db.one(statement, list(columns.values()))[returning]
         return found if isinstance(found, UUID) else UUID(int=0)
 
+    add("blobs", "sha256", sha256=sha256(b"content"), size=7, content=b"content")
     document_id = add("documents", "document_id", kind="BOM", external_ref="bom.csv")
     document_version_id = add(
         "document_versions",
@@ -42,7 +43,6 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         sha256=sha256(b"content"),
         kind="BOM",
         mime_type="text/csv",
-        content=b"content",
         status="VALIDATED",
     )
     fact_id = add(

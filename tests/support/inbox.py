@@ -51,7 +51,7 @@ class TestInbox:
 
     def waiting(self) -> set[str]:
         """What still lies in the inbox, taken or not; true only while no producer is at work."""
-        reserved = ("done/", "rejected/", ".kept/", ".lock")
+        reserved = ("done/", "rejected/", ".lock")
         return {place for place in _files(self.root) if not place.startswith(reserved)}
 
 

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
-from uuid import UUID
 
-from bpc_worker.domain.ingesting import Owner
+from bpc_worker.core.base.hashing import sha256
 from bpc_worker.engine.background import WorkerHooks
 from bpc_worker.inbox.files import Inbox
 from bpc_worker.inbox.handover import Handover, Started, Tell, Terms
 from bpc_worker.inbox.jobs import Priorities
 from bpc_worker.inbox.layout import Wanted
 from bpc_worker.inbox.producer import Producer
-from bpc_worker.inbox.queries import Known, SettledKey
+from bpc_worker.inbox.queries import Known
 from bpc_worker.jobs.errors import JobError
-from bpc_worker.jobs.model import Done, Failed, NewJob, Settleable, Status, TenantId
+from bpc_worker.jobs.model import Done, Failed, NewJob, Settleable, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.store import Enqueued
 from bpc_worker.memory.rows import Row
@@ -51,21 +50,9 @@ class MemoryQueries:
             raise self.error
         return self.tenants.get(wanted)
 
-    async def owner(self, wanted: str) -> Owner | None:
-        found = self.tenants.get(wanted)
-        return None if found is None else Owner(found, wanted, alone=True)
-
     async def known(self, tenant_id: TenantId, job_type: str, key: str) -> Known | None:
         row = self.store.table.keys.get((tenant_id, job_type, key))
         return None if row is None else Known(row.job_id, row.status)
-
-    async def settled(self, job_type: str, keys: Sequence[tuple[UUID, str]]) -> list[SettledKey]:
-        rows = [self.store.table.keys.get((TenantId(tenant_id), job_type, key)) for tenant_id, key in keys]
-        return [
-            SettledKey(row.tenant_id, row.idempotency_key or "")
-            for row in rows
-            if row is not None and row.status not in {Status.QUEUED, Status.RUNNING}
-        ]
 
 
 class MemoryQueue:
@@ -81,6 +68,16 @@ class MemoryQueue:
         return await self._store.enqueue(tenant_id, job)
 
 
+@dataclass
+class MemoryBlobs:
+    kept: dict[tuple[TenantId, str], bytes] = field(default_factory=dict)
+
+    async def put(self, tenant_id: TenantId, content: bytes) -> bytes:
+        digest = sha256(content)
+        self.kept[tenant_id, digest.hex()] = content
+        return digest
+
+
 class Bench:
     def __init__(self, root: Path, *, tokens: Sequence[Token] | None = None) -> None:
         self.root = root
@@ -88,6 +85,7 @@ class Bench:
         self.store = MemoryJobStore(SETTINGS, clock=self.clock)
         self.queries = MemoryQueries(self.store)
         self.queue = MemoryQueue(self.store)
+        self.blobs = MemoryBlobs()
         self.inbox = Inbox(root, Wanted(exclude=("*.part",)))
         self.tokens = None if tokens is None else list(tokens)
         self.stopping = False
@@ -95,7 +93,6 @@ class Bench:
         self.database: list[JobError | None] = []
         self.builds: list[tuple[str, Folder]] = []
         self.build_error: JobError | None = None
-        self.read_by_workers: list[str] = []
         self.handover = self._handover()
         self.producer = self.another_producer(self.inbox, self.handover)
 
@@ -111,10 +108,10 @@ class Bench:
             inbox=self.inbox,
             queries=self.queries,
             queue=self.queue,
+            blobs=self.blobs,
             start_build=self._start_build,
             terms=Terms(
                 document_bytes=LIMIT,
-                read_by_workers=lambda _: [Path(each) for each in self.read_by_workers],
                 priorities=Priorities(high_endings=frozenset({".json"})),
             ),
             hooks=hooks,

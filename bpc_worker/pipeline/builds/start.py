@@ -12,8 +12,8 @@ import msgspec
 from bpc_worker.config.yaml import load_plain
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.model import Declared
-from bpc_worker.domain import builds
-from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload, where_to_read
+from bpc_worker.domain import blobs, builds
+from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload
 from bpc_worker.domain.records import RulesVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus
 from bpc_worker.files.reading import read_regular
@@ -59,7 +59,6 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Document:
     entry: DocumentEntry
     content: bytes
-    path: Path | None  # None: it is nowhere where a worker could read it
 
     @property
     def sha256(self) -> bytes:
@@ -100,9 +99,7 @@ def read_folder(folder: Path, *, document_bytes: int) -> Folder:
     documents: list[Document] = []
     for entry in () if problems else recipe.documents:
         try:
-            documents.append(
-                Document(entry, _content(folder, entry.file, document_bytes), folder / entry.file)
-            )
+            documents.append(Document(entry, _content(folder, entry.file, document_bytes)))
         except ValueError as error:
             problems.append(f"{entry.file}: {error}")
     if problems:
@@ -143,7 +140,7 @@ async def start_build(pipeline: PipelineSession, folder: Folder, *, again: bool 
         if known is None or again or known.is_past(folder):
             build_id = await _new(pipeline, tx, folder, rules)
             for document in folder.documents:
-                await tx.enqueue(_ingest(pipeline, build_id, document, 1))
+                await tx.enqueue(_ingest(tx, build_id, document, 1))
         else:
             build_id = known.build_id
             await _go_on(pipeline, tx, known, folder)
@@ -219,7 +216,7 @@ async def _resend(pipeline: PipelineSession, tx: Tx, build_id: UUID, documents: 
     params = {"tenant_id": pipeline.tenant_id, "build_id": build_id} | _columns(documents)
     counts = {row["external_ref"]: row["sent"] for row in await tx.query("builds/want_documents", params)}
     for document in documents:
-        await tx.enqueue(_ingest(pipeline, build_id, document, counts[document.entry.file]))
+        await tx.enqueue(_ingest(tx, build_id, document, counts[document.entry.file]))
 
 
 def _columns(documents: Sequence[Document]) -> dict[str, object]:
@@ -249,13 +246,13 @@ async def _new(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVe
     return build_id
 
 
-def _ingest(pipeline: PipelineSession, build_id: UUID, document: Document, sent: object) -> NewJob:
+def _ingest(tx: Tx, build_id: UUID, document: Document, sent: object) -> NewJob:
     entry = document.entry
     declared = Declared(kind=entry.kind, mime_type=entry.mime_type, number_format=entry.number_format)
-    where = where_to_read(document.content, document.path, pipeline.ingest_folders)
+    digest = blobs.keep(tx, document.content)
     return NewJob(
         type=JOB_TYPE,
-        payload=ingest_payload(declared, entry.file, where) | {"build_id": str(build_id)},
+        payload=ingest_payload(declared, entry.file, digest) | {"build_id": str(build_id)},
         idempotency_key=f"{build_id} {entry.file} {sent}",
         correlation_id=str(build_id),
     )

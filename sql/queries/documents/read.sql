@@ -1,5 +1,7 @@
--- One version with its content.
+-- One version.
 SELECT v.document_version_id, v.document_id, d.kind, d.external_ref, v.sha256, v.mime_type, v.number_format,
-       octet_length(v.content) AS bytes, v.status, v.created_at, v.content, v.errors
-FROM document_versions AS v JOIN documents AS d USING (tenant_id, document_id)
+       b.size AS bytes, v.status, v.created_at, v.errors
+FROM document_versions AS v
+JOIN documents AS d USING (tenant_id, document_id)
+JOIN blobs AS b USING (tenant_id, sha256)
 WHERE v.tenant_id = %(tenant_id)s AND v.document_version_id = %(document_version_id)s

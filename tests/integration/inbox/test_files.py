@@ -288,23 +288,3 @@ def test_what_cannot_be_taken_at_once_stays_where_it_is(
     with pytest.raises(OSError, match="cross-device"):
         inbox.take(found)
     assert path.read_text() == "content"
-
-
-def test_what_a_dead_producer_did_not_finish_keeping_goes(inbox: Inbox, tmp_path: Path) -> None:
-    unfinished = put(tmp_path, ".kept/.bpc-0123456789abcdef.part")
-    inbox.keep("name", b"bytes")
-
-    assert inbox.kept() == ["name"]
-    assert not unfinished.exists()
-
-
-def test_a_kept_copy_is_whole_readable_and_forgotten_on_request(inbox: Inbox, tmp_path: Path) -> None:
-    assert inbox.kept() == []
-    path = inbox.keep("name", b"bytes")
-
-    assert path.read_bytes() == b"bytes"
-    assert inbox.kept() == ["name"]
-    inbox.forget("name")
-    inbox.forget("name")
-    assert inbox.kept() == []
-    assert files(tmp_path) == {}

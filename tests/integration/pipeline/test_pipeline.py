@@ -1,11 +1,9 @@
 """The pipeline's API on a real PostgreSQL, as the application's role: several at a time, one tenant each."""
 
 import asyncio
-import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -15,7 +13,6 @@ from bpc_worker.config import load as config
 from bpc_worker.core.base.signing import Ed25519Signer, KeyStatus
 from bpc_worker.domain.records import RulesVersion
 from bpc_worker.jobs.errors import Permanent
-from bpc_worker.pipeline.builds.start import read_folder, start_build
 from bpc_worker.pipeline.documents import (
     Upload,
     add_document,
@@ -32,7 +29,6 @@ from bpc_worker.pipeline.snapshots import create_snapshot, list_snapshots, seal_
 from bpc_worker.postgres.sql_files import query
 from tests.support.database import Database
 from tests.support.domain import KEY_ID, domain, run_of_tests, sign
-from tests.support.pipeline import EXAMPLE, pipeline
 
 if TYPE_CHECKING:
     from bpc_worker.postgres.queue.job_states import JobState
@@ -82,8 +78,11 @@ def a_document(
     row = db.one(
         "WITH d AS (INSERT INTO documents (tenant_id, kind, external_ref) VALUES (%(tenant)s, 'BOM', %(ref)s)"
         "   RETURNING tenant_id, document_id),"
-        " v AS (INSERT INTO document_versions (tenant_id, document_id, sha256, kind, mime_type, content)"
-        "   SELECT tenant_id, document_id, sha256(convert_to(%(ref)s, 'UTF8')), 'BOM', 'text/csv', 'x' FROM d"
+        " b AS (INSERT INTO blobs (tenant_id, sha256, size, content)"
+        "   SELECT %(tenant)s, sha256(x), octet_length(x), x FROM convert_to(%(ref)s, 'UTF8') AS x"
+        "   RETURNING sha256),"
+        " v AS (INSERT INTO document_versions (tenant_id, document_id, sha256, kind, mime_type)"
+        "   SELECT tenant_id, document_id, sha256, 'BOM', 'text/csv' FROM d, b"
         "   RETURNING tenant_id, document_version_id)"
         " SELECT document_version_id FROM v",
         ids,
@@ -257,7 +256,7 @@ async def test_another_tenant_finds_nothing(db: Database) -> None:
 async def test_another_tenants_job_is_not_found(db: Database) -> None:
     db.tenant("acme")
     db.tenant("volt")
-    upload = Upload(content=b"x", path=None, kind="OTHER", mime_type="text/csv", external_ref="x")
+    upload = Upload(content=b"x", kind="OTHER", mime_type="text/csv", external_ref="x")
     job_id = await alone(db, lambda pipeline: add_document(pipeline, upload))
 
     assert (await alone(db, lambda pipeline: job_state(pipeline, job_id))).attempts == 0
@@ -265,44 +264,9 @@ async def test_another_tenants_job_is_not_found(db: Database) -> None:
         await alone(db, lambda pipeline: job_state(pipeline, job_id), "volt")
 
 
-async def test_a_file_in_an_ingest_folder_goes_by_its_path(db: Database, tmp_path: Path) -> None:
-    db.tenant()
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.csv").write_bytes(b"x")
-    (tmp_path / "link.csv").symlink_to(tmp_path / "in" / "a.csv")
-    (tmp_path / "b.csv").write_bytes(b"x")
-    env = {"BPC_INGEST_FOLDERS": str(tmp_path / "in")}
-    payloads = []
-    for name in ("in/a.csv", "link.csv", "b.csv"):
-        upload = Upload(
-            content=b"x", path=tmp_path / name, kind="BOM", mime_type="text/csv", external_ref="a.csv"
-        )
-        job_id = await alone(db, partial(add_document, upload=upload), **env)
-        payload = db.job(str(job_id))["payload"]
-        assert isinstance(payload, dict)
-        payloads.append((payload.get("path"), payload.get("content_base64")))
-
-    inside = str(tmp_path / "in" / "a.csv")
-    assert payloads == [(inside, None), (inside, None), (None, "eA==")]
-
-
-async def test_the_files_of_a_build_go_by_their_path_when_a_link_leads_to_the_ingest_folder(
-    db: Database, tmp_path: Path
-) -> None:
-    await asyncio.to_thread(pipeline, db)
-    shutil.copytree(EXAMPLE, tmp_path / "batteries" / "one")
-    (tmp_path / "in").symlink_to(tmp_path / "batteries")
-    folder = read_folder(tmp_path / "in" / "one", document_bytes=1024 * 1024)
-    await alone(db, lambda pipeline: start_build(pipeline, folder), BPC_INGEST_FOLDERS=str(tmp_path / "in"))
-
-    sent = db.run("SELECT payload ->> 'path' AS path FROM jobs WHERE type = 'INGEST_DOCUMENT'")
-    names = {document.entry.file for document in folder.documents}
-    assert {row["path"] for row in sent} == {str(tmp_path / "batteries" / "one" / name) for name in names}
-
-
 async def test_a_document_above_the_limit_is_refused_before_it_is_sent(db: Database) -> None:
     db.tenant()
-    upload = Upload(content=b"xx", path=None, kind="OTHER", mime_type="text/csv", external_ref="x")
+    upload = Upload(content=b"xx", kind="OTHER", mime_type="text/csv", external_ref="x")
     with pytest.raises(Permanent) as caught:
         await alone(db, lambda pipeline: add_document(pipeline, upload), BPC_LIMITS_DOCUMENT_BYTES="1")
 
@@ -327,8 +291,10 @@ async def test_documents_that_contradict_each_other_or_are_not_validated_make_no
     a_document(db)
     a_document(db, "other.csv", facts='{"kg": "2"}')
     db.run(
-        "INSERT INTO document_versions (tenant_id, document_id, sha256, kind, mime_type, content)"
-        " SELECT tenant_id, document_id, sha256('new'), kind, 'text/csv', 'new' FROM documents"
+        "WITH b AS (INSERT INTO blobs (tenant_id, sha256, size, content)"
+        "   SELECT tenant_id, sha256('new'), 3, 'new' FROM tenants RETURNING sha256)"
+        " INSERT INTO document_versions (tenant_id, document_id, sha256, kind, mime_type)"
+        " SELECT tenant_id, document_id, b.sha256, kind, 'text/csv' FROM documents, b"
         " WHERE external_ref = 'other.csv'"
     )
     for documents, said in (
@@ -350,7 +316,7 @@ def _sha(db: Database, ref: str) -> str:
 async def test_waiting_ends_in_time_when_nobody_works(db: Database) -> None:
     db.tenant()
     looks: list[JobState] = []
-    upload = Upload(content=b"x", path=None, kind="OTHER", mime_type="text/csv", external_ref="x")
+    upload = Upload(content=b"x", kind="OTHER", mime_type="text/csv", external_ref="x")
 
     async def wait(pipeline: PipelineSession) -> None:
         job_id = await add_document(pipeline, upload)

@@ -12,6 +12,7 @@ from bpc_worker.engine.claiming.slots import Slots
 from bpc_worker.engine.context import Equipment
 from bpc_worker.engine.handler_thread import HandlerThread, ThreadMailbox
 from bpc_worker.engine.health import Health
+from bpc_worker.engine.held_bytes import HeldBytes
 from bpc_worker.engine.lease import LeaseKeeper, LeaseTiming
 from bpc_worker.engine.runner import Runner
 from bpc_worker.engine.running_job import JobParts
@@ -173,6 +174,7 @@ class Room:
         equipment = Equipment(
             database=None, children=None, commands={}, policy=None, keyring=None, breakers=None, egress=None,  # type: ignore[arg-type]  # no handler here asks for them
             turnstiles=None, settlement=self.settlements, metrics=None,  # type: ignore[arg-type]
+            held=HeldBytes(1),
         )  # fmt: skip
         beginnings = Beginnings(
             self.store,

@@ -1,18 +1,17 @@
 """What a file becomes: a job with its bytes, a job with a copy, a build, or a refusal in words."""
 
-from base64 import b64decode
 from pathlib import Path
 
 import pytest
 
 from bpc_worker.jobs.errors import Code, Permanent, SchemaMismatch
 from bpc_worker.jobs.model import Priority
+from bpc_worker.testing import A_TENANT
 from tests.support.memory_inbox import Bench
 
 pytestmark = pytest.mark.virtual_time
 
 BOM = "acme/BOM/bom.csv"
-LARGE = b"a,b\n" * (300 * 1024)
 RECIPE = b"""
 product: {name: Pack, identifier: P-1}
 passport: SERIAL-1
@@ -31,7 +30,7 @@ async def test_a_small_document_travels_inside_its_job(bench: Bench) -> None:
     bench.put(BOM, b"a\n1\n")
     await bench.look()
 
-    assert b64decode(str(bench.payload()["content_base64"])) == b"a\n1\n"
+    assert bench.blobs.kept == {(A_TENANT, bench.payload()["content_sha256"]): b"a\n1\n"}
     assert bench.payload()["external_ref"] == "bom.csv"
     assert bench.rows[0].priority == Priority.NORMAL
 
@@ -41,30 +40,6 @@ async def test_an_ending_can_mean_a_hurry(bench: Bench) -> None:
     await bench.look()
 
     assert bench.rows[0].priority == Priority.HIGH
-
-
-async def test_a_large_document_is_kept_where_workers_read_until_they_have(bench: Bench) -> None:
-    bench.read_by_workers.append(str(bench.root))
-    bench.put(BOM, LARGE)
-    bench.put(".kept/somebody's", b"not ours")
-    await bench.look()
-    [name] = bench.files(".kept") - {"somebody's"}
-    assert bench.payload()["path"] == str(bench.root / ".kept" / name)
-    assert bench.content(f".kept/{name}") == LARGE
-    await bench.look()
-    assert name in bench.files(".kept"), "its job has not run yet"
-
-    await bench.end()
-    await bench.look()
-    assert bench.files(".kept") == {"somebody's"}
-
-
-async def test_a_large_document_travels_inside_where_workers_cannot_read_the_copy(bench: Bench) -> None:
-    bench.read_by_workers.append("/elsewhere")
-    bench.put(BOM, LARGE)
-    await bench.look()
-
-    assert b64decode(str(bench.payload()["content_base64"])) == LARGE
 
 
 async def test_the_folder_says_what_its_files_are(bench: Bench) -> None:
@@ -153,14 +128,14 @@ async def test_what_the_queue_refuses_is_told_to_the_sender(bench: Bench) -> Non
     assert bench.said(BOM)["message"] == "no such thing"
 
 
-async def test_a_folder_with_a_recipe_is_a_build_whose_documents_travel_inside(bench: Bench) -> None:
+async def test_a_folder_with_a_recipe_is_a_build(bench: Bench) -> None:
     bench.put("acme/pack/passport.yaml", RECIPE)
     bench.put("acme/pack/bom.csv", b"a\n1\n")
     await bench.look()
 
     [(tenant, folder)] = bench.builds
     assert tenant == "acme"
-    assert [(each.content, each.path) for each in folder.documents] == [(b"a\n1\n", None)]
+    assert [each.content for each in folder.documents] == [b"a\n1\n"]
     assert bench.heard == ["produced builds INGEST_DOCUMENT", "tell"]
     assert bench.files() == {"done/acme/pack/passport.yaml", "done/acme/pack/bom.csv"}
 

@@ -1,7 +1,5 @@
 """A document's job, its key, and what a refusal says."""
 
-from uuid import UUID
-
 import pytest
 
 from bpc_worker.documents.model import Declared
@@ -14,12 +12,9 @@ from bpc_worker.inbox.jobs import (
     key_of,
     refusal,
 )
-from bpc_worker.inbox.keeping import kept_key, kept_name
 from bpc_worker.inbox.layout import Meaning
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import Priority
-
-TENANT = UUID(int=7)
 
 
 def said(kind: str, mime_type: str, number_format: str | None) -> Declared:
@@ -52,24 +47,14 @@ def test_an_ending_that_tells_nothing_is_refused_with_what_to_do(name: str) -> N
 def test_the_key_is_made_of_bytes_and_declaration_and_not_of_the_name() -> None:
     key = key_of(BOM, b"x")
 
-    assert key == ingest(BOM, PLACE, b"x", kept_at=None, priority=Priority.LOW).idempotency_key
-    assert (
-        key
-        == ingest(BOM, ("acme", "BOM", "y.csv"), b"x", kept_at="/k", priority=Priority.HIGH).idempotency_key
-    )
+    assert key == ingest(BOM, PLACE, b"x", priority=Priority.LOW).idempotency_key
+    assert key == ingest(BOM, ("acme", "BOM", "y.csv"), b"x", priority=Priority.HIGH).idempotency_key
     others = [key_of(BOM, b"y"), key_of(said("PCF", "text/csv", None), b"x")]
     others += [
         key_of(said("BOM", "a/b", None), b"x"),
         key_of(said("BOM", "text/csv", "1.234,56"), b"x"),
     ]
     assert len({key, *others}) == 5
-
-
-def test_a_kept_copy_leads_back_to_its_job() -> None:
-    job = ingest(BOM, PLACE, b"x", kept_at=None, priority=Priority.LOW)
-
-    assert kept_key(kept_name(TENANT, job)) == (TENANT, job.idempotency_key)
-    assert kept_key("notes.txt") is None
 
 
 def test_priority_goes_by_the_ending() -> None:

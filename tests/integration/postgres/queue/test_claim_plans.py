@@ -100,8 +100,9 @@ CLAIM = {
     "limit": 10, "window": 20, "reach": 20, "hops": 8, "share": 2, "unserved": 0, "oldest": "true",
     "ahead": "false", "ring_at": f"'{UUID(int=0)}'", "claim_bytes": 8388608, "inline_bytes": 32768,
     "passed_over": "'{}'", "lease_seconds": 60, "scan": "true", "at_queues": "'{default}'",
-    "at_types": "'{\"\"}'", "at_priorities": "'{-1}'", "since": "'{-infinity}'", "since_ids": f"'{{{UUID(int=0)}}}'",
-    "types": "'{TYPE_1}'", "pot": "'{NULL}'", "pots": "'{}'", "owner": "'plans'", "nonce": f"'{UUID(int=1)}'",
+    "at_types": "'{\"\"}'", "at_priorities": "'{-1}'", "since": "'{-infinity}'",
+    "since_ids": f"'{{{UUID(int=0)}}}'", "types": "'{TYPE_1}'", "pot": "'{NULL}'", "pots": "'{}'",
+    "owner": "'plans'", "nonce": f"'{UUID(int=1)}'",
 }  # fmt: skip
 TELL_EVERY_STEP = b"""
 LOAD 'auto_explain';

@@ -114,6 +114,34 @@ def test_a_producer_is_told_too(db: Database) -> None:
         connection.execute("INSERT INTO jobs (tenant_id, type) VALUES (%s, 'lower case')", [tenant])
 
 
+LIMIT = 32 * 1024 * 1024
+# 81 KB of JSON that PostgreSQL stores in 2 KB, and that are 1.2 GB of text to whoever reads them.
+BOMB = '{"data": [' + ", ".join(["1e131071"] * 9000) + "]}"
+SMALL_BOMB = '{"data": [' + ", ".join(["1e131071"] * 300) + "]}"  # 39 MB
+
+
+def a_text(length: int) -> str:
+    """A payload of that many bytes as PostgreSQL writes it."""
+    return '{"x": "' + "y" * (length - 9) + '"}'
+
+
+@pytest.mark.parametrize("write", [insert, copy, update], ids=lambda write: write.__name__)
+def test_a_payload_that_is_too_large_to_be_read_is_refused_whichever_way_it_comes(
+    db: Database, connection: Cursor, write: Callable[[Cursor, str, object], None]
+) -> None:
+    db.enqueue("TEST_NOOP")
+    with connection.transaction(force_rollback=True):
+        write(connection, "payload", a_text(LIMIT))
+    for unfit in (a_text(LIMIT + 1), SMALL_BOMB, BOMB):
+        with pytest.raises(errors.CheckViolation) as refused:
+            write(connection, "payload", unfit)
+        said = refused.value.diag
+        assert (said.constraint_name, said.column_name) == ("jobs_payload_check", "payload")
+        assert "at most 33554432 bytes as text" in str(said.message_primary)
+        assert "bpc_put_blob" in str(said.message_primary), "it says what to do"
+        assert len(str(said.message_primary)) < 300, "it quotes no long value"
+
+
 STATUSES = ("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "DEAD_LETTER")
 BY_HAND = {
     ("DEAD_LETTER", "QUEUED"), ("FAILED", "QUEUED"), ("DEAD_LETTER", "CANCELLED"), ("FAILED", "CANCELLED"),
