@@ -99,6 +99,19 @@ def read_only(server: Server) -> Iterator[None]:
         _set_read_only(server, "off")
 
 
+@contextmanager
+def standby_gone(server: Server) -> Iterator[None]:
+    """Every commit waits for a standby that is not there, whatever happens to its client."""
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        try:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'ghost'")
+            connection.execute("SELECT pg_reload_conf()")
+            yield
+        finally:
+            connection.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            connection.execute("SELECT pg_reload_conf()")
+
+
 def _set_read_only(server: Server, value: str) -> None:
     with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
         connection.execute("SET default_transaction_read_only = off")
