@@ -32,7 +32,8 @@ class Upkeep:
 def upkeep_of(base: Base, *, tell: Callable[[], None]) -> Upkeep:
     """Reap, count, queue what the clock says. What is not configured costs nothing, not even a connection."""
     settings, health, metrics = base.settings, base.health, base.metrics
-    link = Link(dsn(settings, base.url, suppress_insert_notify=True))
+    brief = dsn(settings, base.url, suppress_insert_notify=True).for_answers_within(call_timeout(settings))
+    link = Link(brief)
 
     def note(error: JobError | None) -> None:
         """Jobs can be claimed and settled whether or not they can be counted."""

@@ -1,6 +1,7 @@
 """What wakes this process early, and how it wakes others: the broker, or PostgreSQL."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from bpc_worker.amqp.listener import TriggerListener
 from bpc_worker.app.base import Base
@@ -32,10 +33,12 @@ def notifier(base: Base, listener: TriggerListener | None) -> Callable[[str | No
 
 
 def notify_listener(base: Base) -> NotifyListener | None:
-    if not base.settings.notify.enabled:
+    """LISTEN is a state of the session: without one of our own, workers poll."""
+    database = base.settings.database
+    if not base.settings.notify.enabled or not (database.prepared_statements or database.direct_url):
         return None
     return NotifyListener(
-        dsn(base.settings, base.settings.database.direct_url or base.url),
+        replace(dsn(base.settings, database.direct_url or base.url), prepared_statements=True),
         on_ring=lambda: base.wake.ring("notify"),
         on_state=lambda listening: base.metrics.bell(listening=listening),
         timeout=call_timeout(base.settings),

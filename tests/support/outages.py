@@ -106,10 +106,30 @@ def standby_gone(server: Server) -> Iterator[None]:
         try:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'ghost'")
             connection.execute("SELECT pg_reload_conf()")
+            with psycopg.connect(server.url("postgres"), autocommit=True) as probe:
+                until(lambda: _commit_waits(connection, probe), within=20, what="a commit that waits")
+                probe.pgconn.finish()
             yield
         finally:
             connection.execute("ALTER SYSTEM RESET synchronous_standby_names")
             connection.execute("SELECT pg_reload_conf()")
+
+
+def _commit_waits(
+    connection: psycopg.Connection[tuple[object, ...]], probe: psycopg.Connection[tuple[object, ...]]
+) -> bool:
+    """A server heeds its new settings when it comes to it."""
+    probe.pgconn.send_query(b"SELECT pg_logical_emit_message(true, '', '')")
+    while probe.pgconn.is_busy():
+        row = connection.execute(
+            "SELECT wait_event = 'SyncRep' FROM pg_stat_activity WHERE pid = %s", [probe.info.backend_pid]
+        ).fetchone()
+        if row == (True,):
+            return True
+        probe.pgconn.consume_input()
+    while probe.pgconn.get_result() is not None:
+        pass
+    return False
 
 
 def _set_read_only(server: Server, value: str) -> None:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
@@ -203,10 +203,6 @@ class Claims:
     async def take(
         self, *, limit: int, idle: bool, fresh: bool, caps: Caps, ends: Ends, now: datetime | None
     ) -> Look:
-        """Behind a pooler without the ends: its session has no lock_timeout, and waits for a locked row."""
-        if ends and not self._link.dsn.prepared_statements:
-            look = await self.take(limit=limit, idle=idle, fresh=fresh, caps=caps, ends=(), now=now)
-            return replace(look, ended=False)
         turn, params = self._probes.plan(caps, limit=limit, fresh=fresh)
         given = {"idle": idle, "now": now, "nonce": nonce(), "ends": told(ends) if ends else NO_ENDS}
         rows = await self._answered(params | self._terms | given)

@@ -12,6 +12,7 @@ from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.observability import log
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.gate import Allowance
 from bpc_worker.postgres.sql_files import query
 
 _log = log.get("roster")
@@ -32,7 +33,8 @@ class Roster:
         interval_seconds: float,  # of the reaper
         spread: Callable[[float, float], float],
     ) -> None:
-        self._dsn = dsn
+        self._dsn = dsn.for_answers_within(dsn.connect_timeout)
+        self._allowance = Allowance()
         self._every = interval_seconds * _PASSES_PER_SIGN
         self._who: dict[str, object] = {
             "worker_id": queue.owner,
@@ -74,7 +76,7 @@ class Roster:
         await self._run("withdraw", self._who)
 
     async def _run(self, name: str, params: dict[str, object]) -> None:
-        link = Link(self._dsn)
+        link = Link(self._dsn, self._allowance)
         try:
             await link.run(query(f"workers/{name}"), params, timeout=self._dsn.connect_timeout)
         finally:

@@ -15,6 +15,7 @@ from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.gate import Allowance, Rank
 from bpc_worker.postgres.queue.bulk import Bulk
 from bpc_worker.postgres.queue.capacity import Capacity
 from bpc_worker.postgres.queue.claims import Claims
@@ -45,10 +46,15 @@ class PostgresJobs:
     def __init__(self, dsn: Dsn, settings: QueueSettings, *, now: datetime | None = None) -> None:
         self._settings = settings
         self.now = now  # None: the database's clock; tests move their own
-        self._renewals, self._reaps, self._enqueues, self._bulks = (Link(dsn) for _ in range(4))
+        brief = dsn.for_answers_within(settings.call_timeout)
+        self._renewals, self._bulks = Link(brief, Allowance(rank=Rank.LEASES)), Link(dsn)
+        self._reaps, self._enqueues = Link(brief), Link(brief)
         # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
-        brisk = replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS))
-        self._looks, self._settles = Link(brisk), Link(brisk)
+        brisk = replace(brief, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS))
+        self._looks, self._settles = (
+            Link(brisk, Allowance(rank=Rank.CLAIMS)),
+            Link(brisk, Allowance(rank=Rank.LEASES)),
+        )
         self.claims = Claims(self._looks, settings)
         most, limit = settings.max_queued, settings.call_timeout
         self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)

@@ -34,7 +34,6 @@ async def linked(url: str) -> AsyncIterator[Link]:
         link.drop()
 
 
-@pytest.mark.xfail(strict=True, reason="each statement without an answer leaves a backend, without limit")
 async def test_a_duty_has_two_backends_at_most_however_many_of_its_statements_are_unanswered(
     own_db: Database,
 ) -> None:
@@ -54,7 +53,6 @@ async def test_a_duty_has_two_backends_at_most_however_many_of_its_statements_ar
         assert own_db.one("SELECT count(*) AS n FROM pg_class WHERE relname ~ '^late_'")["n"] == 2
 
 
-@pytest.mark.xfail(strict=True, reason="nothing limits how often a process knocks at a database that is down")
 async def test_a_database_that_is_down_is_asked_twice_a_second_at_most() -> None:
     knocks = 0
 
@@ -81,7 +79,6 @@ async def test_a_database_that_is_down_is_asked_twice_a_second_at_most() -> None
     assert 2 <= knocks <= 2 * took + 1
 
 
-@pytest.mark.xfail(strict=True, reason="the server goes on with what nobody waits for any longer")
 async def test_a_backend_that_waits_for_a_lock_for_nobody_is_gone_soon(db: Database) -> None:
     dsn = Dsn(url=db.url, application_name=NAME, lock_timeout=60, statement_timeout=60)
     link = Link(dsn)

@@ -60,7 +60,6 @@ async def link(dsn: Dsn) -> AsyncIterator[Link]:
         ("client_connection_check_interval", "1s"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="behind a pooler statements run without our limits and plans")
 async def test_a_statement_has_its_settings_and_leaves_none_behind(link: Link, name: str, value: str) -> None:
     [row] = await link.run(ASK, {"name": name}, timeout=WAIT)
     bare = Link(replace(link.dsn, engine=False, statement_timeout=3, lock_timeout=3))
@@ -74,7 +73,6 @@ async def test_a_statement_has_its_settings_and_leaves_none_behind(link: Link, n
     assert inside["it"] == "3s"
 
 
-@pytest.mark.xfail(strict=True, reason="behind a pooler a statement waits for a locked row for ever")
 async def test_a_row_that_somebody_has_locked_is_told(db: Database, link: Link) -> None:
     db.tenant()
     with db.connect() as holder, holder.transaction():
@@ -85,7 +83,6 @@ async def test_a_row_that_somebody_has_locked_is_told(db: Database, link: Link) 
     assert len(await link.run(b"SELECT tenant_id FROM tenants FOR UPDATE", timeout=WAIT)) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="behind a pooler ends do not ride with a claim")
 async def test_ends_ride_with_a_claim(db: Database, dsn: Dsn) -> None:
     store = PostgresJobs(dsn, QueueSettings(owner="w", types=("TEST_NOOP",)))
     first, second = (db.enqueue("TEST_NOOP") for _ in range(2))
