@@ -6,7 +6,7 @@ from dataclasses import replace
 from bpc_worker.amqp.listener import TriggerListener
 from bpc_worker.app.base import Base
 from bpc_worker.postgres.notify import NotifyListener, NotifySender
-from bpc_worker.wiring import broker, call_timeout, dsn
+from bpc_worker.wiring import broker, call_timeout, dsn, listens
 
 
 def trigger_listener(base: Base) -> TriggerListener | None:
@@ -33,12 +33,11 @@ def notifier(base: Base, listener: TriggerListener | None) -> Callable[[str | No
 
 
 def notify_listener(base: Base) -> NotifyListener | None:
-    """LISTEN is a state of the session: without one of our own, workers poll."""
-    database = base.settings.database
-    if not base.settings.notify.enabled or not (database.prepared_statements or database.direct_url):
+    if not listens(base.settings):
         return None
+    url = base.settings.database.direct_url or base.url
     return NotifyListener(
-        replace(dsn(base.settings, database.direct_url or base.url), prepared_statements=True),
+        replace(dsn(base.settings, url), prepared_statements=True),
         on_ring=lambda: base.wake.ring("notify"),
         on_state=lambda listening: base.metrics.bell(listening=listening),
         timeout=call_timeout(base.settings),

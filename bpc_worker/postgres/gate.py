@@ -1,7 +1,8 @@
 """One gate for all connections of a process: how many are made a second, and who has to wait.
 
 What a duty opens first is free, and so is what it has closed in good order. What has to be replaced is
-replaced at two a second. While nobody knows whether the server is there, one tries and the others wait.
+replaced at two a second, some at once after a while without any. While nobody knows whether the server is
+there, one tries and the others wait.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Final, NamedTuple
 
 MOST_UNANSWERED: Final = 2
 _PER_SECOND = 2.0
+_AT_ONCE = 8.0  # so that leases do not end while one connection after the other is replaced
 _AFTER_A_FAILURE = 1.0  # second
 _LOOK_AGAIN = 0.02
 
@@ -49,11 +51,6 @@ class Allowance:
     def is_stuck(self) -> bool:
         return len(self.unanswered) >= MOST_UNANSWERED
 
-    @property
-    def most(self) -> int:
-        """That the server ever sees of it."""
-        return self.size + 1
-
 
 class _Ticket(NamedTuple):
     rank: Rank
@@ -67,7 +64,7 @@ class Gate:
         self._clock = clock
         self._lock = threading.Lock()
         self._line: list[_Ticket] = []
-        self._tokens = _PER_SECOND
+        self._tokens = _AT_ONCE
         self._counted_at = clock()
         self._shut_until = self._counted_at
         self._is_there = False  # the server, by the last that was heard
@@ -88,7 +85,7 @@ class Gate:
     def _pause(self, ticket: _Ticket, allowance: Allowance) -> float:
         with self._lock:
             now = self._clock()
-            self._tokens = min(_PER_SECOND, self._tokens + (now - self._counted_at) * _PER_SECOND)
+            self._tokens = min(_AT_ONCE, self._tokens + (now - self._counted_at) * _PER_SECOND)
             self._counted_at = now
             if self._line[0] is not ticket or (allowance.is_stuck and self._asking):
                 return _LOOK_AGAIN
