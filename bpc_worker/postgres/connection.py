@@ -101,7 +101,7 @@ class Link:
         """Hear notifications on the idle connection; the future fails when the line breaks."""
         connection, loop = self._connection, asyncio.get_running_loop()
         if connection is None:
-            raise Unavailable(Code.DB_UNAVAILABLE, "no database: the connection is closed")
+            raise _away("the connection is closed")
         broken: asyncio.Future[None] = loop.create_future()
 
         def readable() -> None:
@@ -153,37 +153,39 @@ class Link:
     async def _connected(self) -> Connection:
         if self._connection is not None and not self._connection.closed:
             return self._connection
+        await self._turn()
+        connection = await self._connect()
+        self._gate.made()
+        if self._allowance.is_stuck:
+            connection.cut()
+            raise _away("it has not answered two statements, and is still at work on them")
+        self._connection = connection
+        return connection
+
+    async def _turn(self) -> None:
         limit = self.dsn.connect_seconds
         try:
             async with asyncio.timeout(limit):
                 await self._gate.turn(self._allowance)
         except TimeoutError as error:
-            message = f"no database: others were to connect first, for {limit:g} s"
-            raise Unavailable(Code.DB_UNAVAILABLE, message) from error
-        try:
-            async with asyncio.timeout(limit):
-                connection = await self._connect()
-        except psycopg.Error as error:
-            self._gate.failed(self._allowance)
-            raise Unavailable(Code.DB_UNAVAILABLE, f"no database: {str(error).splitlines()[0]}") from error
-        except TimeoutError as error:
-            self._gate.failed(self._allowance)
-            message = f"no database: no answer in {limit:g} s"
-            raise Unavailable(Code.DB_UNAVAILABLE, message) from error
-        except BaseException:
-            self._gate.failed(self._allowance)
-            raise
-        self._gate.made()
-        if self._allowance.is_stuck:
-            connection.cut()
-            raise Unavailable(
-                Code.DB_UNAVAILABLE,
-                "no database: it has not answered two statements, and still works at them",
-            )
-        self._connection = connection
-        return connection
+            raise _away(f"others were to connect first, for {limit:g} s") from error
 
     async def _connect(self) -> Connection:
+        limit = self.dsn.connect_seconds
+        try:
+            async with asyncio.timeout(limit):
+                return await self._begin_session()
+        except psycopg.Error as error:
+            self._gate.failed(self._allowance)
+            raise _away(str(error).splitlines()[0]) from error
+        except TimeoutError as error:
+            self._gate.failed(self._allowance)
+            raise _away(f"no answer in {limit:g} s") from error
+        except BaseException:
+            self._gate.left(self._allowance)
+            raise
+
+    async def _begin_session(self) -> Connection:
         own = self.dsn.prepared_statements
         connection = await Connection.connect(
             self.dsn.conninfo(),
@@ -258,3 +260,7 @@ class Link:
         self._mark = self.dsn.marked(next(_numbers))
         self._gate.lost()
         connection.cut()
+
+
+def _away(why: str) -> Unavailable:
+    return Unavailable(Code.DB_UNAVAILABLE, f"no database: {why}")

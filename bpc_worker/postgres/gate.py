@@ -71,7 +71,7 @@ class Gate:
         self._asking = False  # a duty that is stuck, whether it still is: one at a time
 
     async def turn(self, allowance: Allowance) -> None:
-        """Until a connection may be made; `made` or `failed` must follow."""
+        """Until a connection may be made; `made`, `failed` or `left` must follow."""
         ticket = _Ticket(allowance.rank, next(_numbers))
         with self._lock:
             insort(self._line, ticket)
@@ -115,6 +115,12 @@ class Gate:
         with self._lock:
             self._is_there = self._asking = False
             self._shut_until = self._clock() + _AFTER_A_FAILURE
+            _give_back(allowance)
+
+    def left(self, allowance: Allowance) -> None:
+        """Whoever was let in has gone before he knew."""
+        with self._lock:
+            self._asking = False
             _give_back(allowance)
 
     def lost(self) -> None:

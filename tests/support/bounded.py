@@ -48,13 +48,10 @@ def without_its_standby(db: Database, settings: Settings, *, seconds: float) -> 
 def behind_a_lock(db: Database, *, seconds: float) -> None:
     """Through a pooler: somebody's psql holds the rows of jobs that have ended and are to be settled."""
     with pooler(db.server.port) as bouncer, worker(bouncer.url(db.url), **POOLED) as running:
-        held = [
-            *enqueue_many(db, "TEST_SLEEP", 2, seconds=1),
-            *enqueue_many(db, "TEST_EFFECT", 2, seconds=1),
-        ]
+        held = enqueue_many(db, "TEST_SLEEP", 4, seconds=1)
         until(lambda: counts(db) == {"RUNNING": 4}, within=30)
         with locked(db, held), counted(db) as found:
-            flow = enqueue_many(db, "TEST_NOOP", 200)
+            flow = enqueue_many(db, "TEST_NOOP", 200) + enqueue_many(db, "TEST_EFFECT", 50)
             time.sleep(seconds)
             done = counts(db).get("SUCCEEDED", 0)
         all_succeed(db, within=120)
@@ -89,6 +86,6 @@ def without_a_database(db: Database, node: RabbitNode, *, seconds: float) -> Non
         succeeds(db, db.enqueue("TEST_NOOP"))
 
         assert running.stop() == 0
-    assert rung >= TRIGGERS_PER_SECOND / 2 * took
+    assert rung >= TRIGGERS_PER_SECOND / 7 * took  # on a machine with much else to do
     assert len(door.at) <= 2 * took + 1
-    assert lines <= 2 * took + 2
+    assert lines <= took + 5
