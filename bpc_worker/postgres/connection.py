@@ -155,7 +155,7 @@ class Link:
             return self._connection
         await self._turn()
         connection = await self._connect()
-        self._gate.made()
+        self._gate.made(self._allowance)
         if self._allowance.is_stuck:
             connection.cut()
             raise _away("it has not answered two statements, and is still at work on them")

@@ -68,7 +68,7 @@ class Gate:
         self._counted_at = clock()
         self._shut_until = self._counted_at
         self._is_there = False  # the server, by the last that was heard
-        self._asking = False  # a duty that is stuck, whether it still is: one at a time
+        self._asker: Allowance | None = None  # of those that are stuck, the one that asks whether it still is
 
     async def turn(self, allowance: Allowance) -> None:
         """Until a connection may be made; `made`, `failed` or `left` must follow."""
@@ -87,7 +87,7 @@ class Gate:
             now = self._clock()
             self._tokens = min(_AT_ONCE, self._tokens + (now - self._counted_at) * _PER_SECOND)
             self._counted_at = now
-            if self._line[0] is not ticket or (allowance.is_stuck and self._asking):
+            if self._line[0] is not ticket or (allowance.is_stuck and self._asker is not None):
                 return _LOOK_AGAIN
             if now < self._shut_until:
                 return min(_LOOK_AGAIN, self._shut_until - now)
@@ -103,24 +103,25 @@ class Gate:
             self._tokens -= 1
         if not self._is_there:
             self._shut_until = now + 1 / _PER_SECOND
-        self._asking |= allowance.is_stuck
+        if allowance.is_stuck:
+            self._asker = allowance
 
-    def made(self) -> None:
+    def made(self, allowance: Allowance) -> None:
         """The server is there: those that wait need not wait for that any more."""
         with self._lock:
-            self._is_there, self._asking = True, False
-            self._shut_until = self._clock()
+            self._is_there, self._shut_until = True, self._clock()
+            self._has_asked(allowance)
 
     def failed(self, allowance: Allowance) -> None:
         with self._lock:
-            self._is_there = self._asking = False
-            self._shut_until = self._clock() + _AFTER_A_FAILURE
+            self._is_there, self._shut_until = False, self._clock() + _AFTER_A_FAILURE
+            self._has_asked(allowance)
             _give_back(allowance)
 
     def left(self, allowance: Allowance) -> None:
         """Whoever was let in has gone before he knew."""
         with self._lock:
-            self._asking = False
+            self._has_asked(allowance)
             _give_back(allowance)
 
     def lost(self) -> None:
@@ -132,6 +133,10 @@ class Gate:
         """In good order."""
         with self._lock:
             _give_back(allowance)
+
+    def _has_asked(self, allowance: Allowance) -> None:
+        if self._asker is allowance:
+            self._asker = None
 
 
 def _give_back(allowance: Allowance) -> None:

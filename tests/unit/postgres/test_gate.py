@@ -31,7 +31,7 @@ async def times_of(gate: Gate, *allowances: Allowance, there: bool) -> Sequence[
         await gate.turn(allowance)
         at = clock()
         if there:
-            gate.made()
+            gate.made(allowance)
         else:
             gate.failed(allowance)
         return at - began_at
@@ -110,7 +110,9 @@ async def test_of_those_with_two_unanswered_statements_one_at_a_time_asks() -> N
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(3):
             await asyncio.shield(waiting)
-    gate.made()
+    gate.made(Allowance())
+    assert not waiting.done()
+    gate.made(first)
     await waiting
 
 
