@@ -8,13 +8,16 @@ BENCH_READY := .venv-bench/.ready
 FROM_LOCK = python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r
 COMPLETE = python -m pip --disable-pip-version-check check >&2
 PEERS = $(if $(AGAINST),,$(BENCH_READY))
+# Of the tests through a pooler those that `make test` runs, too: all ways of a job, and its stops.
+POOLED = $(addprefix tests/acceptance/test_,$(addsuffix .py,builds early_claims locked_rows odd_handlers \
+  results retries stopping))
 CORE_RULES = --rcfile=tests/core_coverage.ini
 CORE_COVERED = $(BIN)/coverage erase $(CORE_RULES) && $(BIN)/coverage run $(CORE_RULES) -m pytest -n 2
 CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
   $(BIN)/coverage report $(CORE_RULES) --fail-under=100 --precision=2 --skip-covered --show-missing
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-unit test-quick test-faults check quick fmt fmt-check lint types imports \
+.PHONY: help setup demo test test-unit test-quick test-faults test-pooler check quick fmt fmt-check lint types imports \
         catalogue vectors mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
 
 help: ## this list
@@ -47,6 +50,7 @@ test: $(READY) ## all tests, on a real PostgreSQL and a real RabbitMQ that it ge
 	$(CORE_REPORT)
 	$(BIN)/pytest -n 2 --dist loadfile tests/contract tests/integration
 	$(BIN)/pytest -n 3 --dist loadfile tests/acceptance
+	BPC_TEST_POOLER=1 $(BIN)/pytest -n 3 --dist loadfile $(POOLED)
 
 test-unit: $(READY) ## tests that need no server
 	$(BIN)/pytest -q -n 2 tests/unit
@@ -57,6 +61,9 @@ test-quick: $(READY)
 test-faults: $(READY) ## minutes of broken servers and killed processes
 	$(BIN)/pytest tests/faults
 	BPC_TEST_HISTORIES=10 $(BIN)/pytest tests/contract/test_random_histories.py
+
+test-pooler: $(READY) ## the acceptance tests once more, through a real pgbouncer that it gets and starts itself
+	BPC_TEST_POOLER=1 $(BIN)/pytest -n 3 --dist loadfile tests/acceptance
 
 check: fmt-check lint types imports vectors test wheel ## everything a change must pass
 

@@ -1,8 +1,10 @@
 """What the settings mean to the parts: addresses, limits and keys, in the words of each."""
 
 from base64 import b64decode
+from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
+from typing import NamedTuple
 
 from bpc_worker.amqp.listener import Broker
 from bpc_worker.config.maps import OTHERS
@@ -23,6 +25,8 @@ from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.registry import Registry
 
+_DUTIES = ("claims", "settles", "renewals", "reaper", "upkeep")
+
 
 def dsn(settings: Settings, url: str, *, engine: bool = False, suppress_insert_notify: bool = False) -> Dsn:
     lease = settings.jobs.lease_seconds
@@ -42,6 +46,40 @@ def dsn(settings: Settings, url: str, *, engine: bool = False, suppress_insert_n
 def call_timeout(settings: Settings) -> float:
     """How long the engine waits for one answer: several tries must fit into a lease."""
     return max(2.0, min(5.0, settings.jobs.lease_seconds / 6))
+
+
+class ConnectionBudget(NamedTuple):
+    usual: int
+    most: int  # while the server does not answer
+
+
+def connection_budget(settings: Settings) -> ConnectionBudget:
+    """The connections of one worker: one for each duty, and those that its handlers share.
+
+    Each may leave one statement unanswered behind and go on over another connection; one more asks whether
+    the server is still at work on them.
+    """
+    duties = [*_DUTIES, *_further_duties(settings)]
+    usual = len(duties) + settings.database.handler_connections
+    of_handlers = asks = 1
+    return ConnectionBudget(usual, usual + len(duties) + of_handlers + asks)
+
+
+def _further_duties(settings: Settings) -> Iterator[str]:
+    if settings.schedules or any(settings.retention.days.values()):
+        yield "schedules' jobs"
+    if settings.rate_limits:
+        yield "rate limits"
+    if listens(settings):
+        yield "bell"
+    if settings.producer.scan_dir is not None:
+        yield from ("inbox", "inbox's jobs", "inbox's builds")
+
+
+def listens(settings: Settings) -> bool:
+    """LISTEN is a state of the session: through a pooler, without a way past it, workers poll."""
+    database = settings.database
+    return settings.notify.enabled and (database.prepared_statements or database.direct_url is not None)
 
 
 def queue_settings(settings: Settings, registry: Registry) -> QueueSettings:

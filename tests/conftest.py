@@ -11,6 +11,7 @@ from hypothesis import is_hypothesis_test, settings
 from bpc_worker.observability import log
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
+from tests.support import pgbouncer
 from tests.support.database import Database
 from tests.support.published import SKIPPED
 
@@ -42,6 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(_HERE).parts[0]
         if folder in {"integration", "acceptance", "faults"}:
             item.add_marker(folder)
+        if pgbouncer.ON and item.get_closest_marker("direct"):
+            item.add_marker(pytest.mark.skip(reason="about a connection without a pooler in between"))
         if folder == "unit" and (item.path.name in _SLOW or "core" in item.path.parts):
             item.add_marker("slow")
 

@@ -109,13 +109,14 @@ def _rate_limits(base: Base, *, alone: bool) -> RateLimits | None:
     }
     if not limits:
         return None
-    link = Link(dsn(base.settings, base.url, engine=True))
+    limit = call_timeout(base.settings)
+    link = Link(dsn(base.settings, base.url, engine=True).for_answers_within(limit))
     tokens = TypeLimits(
         link,
         limits,
         types=sorted(base.registry),
         queues=base.settings.worker.queues,
-        call_timeout=call_timeout(base.settings),
+        call_timeout=limit,
         suspects=alone,
     )
     return RateLimits(limits, tokens, base.metrics.rate_limited)

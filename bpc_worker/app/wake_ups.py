@@ -1,11 +1,12 @@
 """What wakes this process early, and how it wakes others: the broker, or PostgreSQL."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from bpc_worker.amqp.listener import TriggerListener
 from bpc_worker.app.base import Base
 from bpc_worker.postgres.notify import NotifyListener, NotifySender
-from bpc_worker.wiring import broker, call_timeout, dsn
+from bpc_worker.wiring import broker, call_timeout, dsn, listens
 
 
 def trigger_listener(base: Base) -> TriggerListener | None:
@@ -32,10 +33,11 @@ def notifier(base: Base, listener: TriggerListener | None) -> Callable[[str | No
 
 
 def notify_listener(base: Base) -> NotifyListener | None:
-    if not base.settings.notify.enabled:
+    if not listens(base.settings):
         return None
+    url = base.settings.database.direct_url or base.url
     return NotifyListener(
-        dsn(base.settings, base.settings.database.direct_url or base.url),
+        replace(dsn(base.settings, url), prepared_statements=True),
         on_ring=lambda: base.wake.ring("notify"),
         on_state=lambda listening: base.metrics.bell(listening=listening),
         timeout=call_timeout(base.settings),

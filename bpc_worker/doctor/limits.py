@@ -6,10 +6,8 @@ from typing import TypeAlias
 from psycopg.rows import DictRow
 
 from bpc_worker.doctor.findings import Case, Finding, quoted
+from bpc_worker.wiring import connection_budget
 
-ENGINE_CONNECTIONS = 4
-ROSTER_CONNECTIONS = 1  # for a moment, once in a while
-INBOX_CONNECTIONS = 3  # two, and one more while a build is made
 _LOST = "what a worker reported as done can be undone by a crash of the server"
 _MS = 1000
 
@@ -89,17 +87,8 @@ def _reset(row: DictRow, server: DictRow, value: str) -> str:
 
 
 def per_worker(case: Case) -> int:
-    """The most connections of one worker: its own, its handlers', the one that listens, its inbox's."""
-    settings = case.settings
-    inbox = INBOX_CONNECTIONS if settings.producer.scan_dir is not None else 0
-    keeps_up = (
-        settings.schedules
-        or settings.reaper.tables
-        or any(settings.jobs.retention_days.values())
-        or any(settings.retention.days.values())
-    )
-    own = ENGINE_CONNECTIONS + ROSTER_CONNECTIONS + bool(settings.rate_limits) + bool(keeps_up)
-    return own + settings.database.handler_connections + settings.notify.enabled + inbox
+    """The most connections of one worker, while the server does not answer."""
+    return connection_budget(case.settings).most
 
 
 def _connections(case: Case) -> Iterator[Finding]:
@@ -113,7 +102,7 @@ def _connections(case: Case) -> Iterator[Finding]:
         room = -(-(limits["usable"] + needs - free) // 50) * 50
         yield Finding(
             check="limits.max_connections",
-            what=f"{free} connections are free, and a worker needs {needs}",
+            what=f"{free} connections are free, and a worker may need {needs}",
             why=why,
             fix=f"ALTER SYSTEM SET max_connections = {room};  -- then restart the server",
         )
@@ -128,7 +117,7 @@ def _connections(case: Case) -> Iterator[Finding]:
         if 0 <= limit < of_all and not role["rolsuper"]:
             yield Finding(
                 check=f"limits.{check}_connections",
-                what=f"the {check} may have {limit} connections, and {workers} worker(s) need {of_all}",
+                what=f"the {check} may have {limit} connections, and {workers} worker(s) may need {of_all}",
                 why=why,
                 fix=fix,
             )

@@ -16,6 +16,7 @@ from bpc_worker.jobs.model import Priority
 from bpc_worker.pipeline.builds.start import Folder, start_build
 from bpc_worker.pipeline.session import open_pipeline
 from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.gate import Allowance
 from bpc_worker.postgres.queue.blobs import PostgresBlobs
 from bpc_worker.postgres.queue.own_queue import OwnQueue
 from bpc_worker.postgres.queue.token_buckets import Buckets, Limit
@@ -29,15 +30,15 @@ def duty(settings: Settings, registry: Registry, url: str, folder: str) -> Duty:
             wiring.dsn(settings, url, suppress_insert_notify=True),
             wiring.call_timeout(settings),
         )
-        link, own = Link(dsn), Link(dsn)
+        link, own = Link(dsn.for_answers_within(call_timeout)), Link(dsn)
         queue = OwnQueue(own, wiring.queue_settings(settings, registry))
         inbox = Inbox(Path(folder), Wanted(include=wanted.include_globs, exclude=wanted.exclude_globs))
         handover = Handover(
             inbox=inbox,
             queries=InboxQueries(link, queue, call_timeout=call_timeout),
             queue=queue,
-            blobs=PostgresBlobs(link, timeout=settings.database.statement_timeout_seconds + call_timeout),
-            start_build=partial(_start_build, settings, registry, url),
+            blobs=PostgresBlobs(own, timeout=settings.database.statement_timeout_seconds + call_timeout),
+            start_build=partial(_start_build, settings, registry, url, Allowance()),
             terms=_terms(settings),
             hooks=hooks,
         )
@@ -72,8 +73,14 @@ def _terms(settings: Settings) -> Terms:
 
 
 async def _start_build(
-    settings: Settings, registry: Registry, url: str, tenant: str, folder: Folder, tell: Tell
+    settings: Settings,
+    registry: Registry,
+    url: str,
+    builds: Allowance,
+    tenant: str,
+    folder: Folder,
+    tell: Tell,
 ) -> Started:
-    async with open_pipeline(settings, registry, url, tenant, tell) as pipeline:
+    async with open_pipeline(settings, registry, url, tenant, tell, allowance=builds) as pipeline:
         state = await start_build(pipeline, folder)
     return Started(pipeline.tenant_id, state.build_id)

@@ -17,6 +17,7 @@ from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.gate import Allowance
 from bpc_worker.postgres.queue.session import Origin, Session, begin
 from bpc_worker.registry import Registry
 from bpc_worker.rows import all_of, value
@@ -100,10 +101,16 @@ def check_reason(reason: str) -> None:
 
 @asynccontextmanager
 async def open_pipeline(
-    settings: Settings, registry: Registry, url: str, tenant: str, tell: Tell | None = None
+    settings: Settings,
+    registry: Registry,
+    url: str,
+    tenant: str,
+    tell: Tell | None = None,
+    *,
+    allowance: Allowance | None = None,
 ) -> AsyncIterator[PipelineSession]:
-    """The pipeline of a tenant, by id or by name."""
-    link = Link(wiring.dsn(settings, url))
+    """The pipeline of a tenant, by id or by name. `allowance`: of whoever opens one after the other."""
+    link = Link(wiring.dsn(settings, url), allowance)
     try:
         found = await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)
         login = value(await link.run(b"SELECT session_user::text", timeout=_CALL_SECONDS), str)

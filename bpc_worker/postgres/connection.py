@@ -2,95 +2,74 @@
 
 import asyncio
 import math
-import os
-import socket
 import time
 from collections.abc import (
     AsyncIterator,
     Callable,
     Coroutine,
-    Generator,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
+from itertools import count
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import sql, waiting
 from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row, tuple_row
+from psycopg.rows import DictRow, dict_row
 
 from bpc_worker.jobs.errors import Code, Unavailable
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.errors import translate
-from bpc_worker.postgres.pipeline import Names, Statement, execute_pipelined
-from bpc_worker.postgres.sql_files import Prepared
+from bpc_worker.postgres.gate import GATE, Allowance, Backend, Gate
+from bpc_worker.postgres.pipeline import Statement, execute_pipelined
+from bpc_worker.postgres.sql_files import Prepared, query
+from bpc_worker.postgres.trips import LENT, OWN, Text
+from bpc_worker.postgres.wire import Connection, NoAnswerError
 
 T = TypeVar("T")
 
 _LATELY = 1.0  # second
+_CHECK_CLIENT = "client_connection_check_interval"
+_CHECK_CLIENT_MS = "1000"
 
-
-class NoAnswerError(psycopg.OperationalError):
-    """The time is up."""
-
-
-class Connection(psycopg.AsyncConnection[DictRow]):
-    """One that waits for its server until a given moment and not longer, whatever happens.
-
-    psycopg, when a call is cancelled, asks the server to cancel it too and waits for that: a stopped server
-    never answers. Here a call that was cancelled or is late is over at once, and its connection with it.
-    """
-
-    answer_by: float = math.inf  # by time.monotonic()
-    tuples: psycopg.AsyncRawCursor[tuple[Any, ...]] | None = None
-    names: Names | None = None
-
-    async def wait(
-        self,
-        gen: Generator[Any, Any, T],
-        interval: float = 0.0,  # noqa: ARG002 - nothing but the server and the time can end this wait
-        timeout: float | None = None,  # noqa: ARG002 - ours is `answer_by`
-    ) -> T:
-        left = max(0.001, self.answer_by - time.monotonic())
-        patience = left if math.isfinite(left) else None
-        try:
-            return await waiting.wait_async(gen, self.pgconn.socket, interval=min(left, 60), timeout=patience)
-        except asyncio.CancelledError:
-            self.answer_by = -math.inf  # psycopg's tidying up waits for nothing either
-            raise
-        except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - it has no other name
-            self.answer_by = -math.inf
-            raise NoAnswerError("no answer in time") from error
+_numbers = count(1)
 
 
 class Link:
     """One connection, used by one task at a time."""
 
-    def __init__(self, dsn: Dsn) -> None:
+    def __init__(self, dsn: Dsn, allowance: Allowance | None = None, *, gate: Gate = GATE) -> None:
         self.dsn = dsn
+        self._allowance = allowance or Allowance()
+        self._gate = gate
+        self._trips = OWN if dsn.prepared_statements else LENT
+        self._mark = dsn.marked(next(_numbers))
         self._connection: Connection | None = None
         self._answered_at = -math.inf
         self._busy = asyncio.Lock()
 
     async def run(
         self,
-        statement: bytes | sql.Composed,
+        statement: Text,
         params: Mapping[str, object] | None = None,
         *,
         timeout: float,
     ) -> list[DictRow]:
         """The rows of one statement, or an error of our own families within `timeout` seconds."""
-        return await self._within(lambda connection: _fetch(connection, statement, params), timeout)
+        return await self._within(
+            lambda connection: self._trips.fetch(connection, statement, params), timeout
+        )
 
     async def tuples(
         self, statement: Prepared, params: Mapping[str, object], *, timeout: float
     ) -> list[tuple[Any, ...]]:
         """The same as plain tuples, for the statements that bring many rows."""
-        return await self._within(lambda connection: _fetch_tuples(connection, statement, params), timeout)
+        return await self._within(
+            lambda connection: self._trips.tuples(connection, statement, params), timeout
+        )
 
     async def execute_pipelined(self, asked: Sequence[Statement], *, timeout: float) -> list[list[DictRow]]:
         """The rows of each of several statements, in one trip. The first that fails is the error.
@@ -103,7 +82,7 @@ class Link:
 
     async def copy(self, statement: bytes, blocks: Iterable[bytes], *, timeout: float) -> None:
         """COPY … FROM STDIN."""
-        await self._within(lambda connection: _copy(connection, statement, blocks), timeout)
+        await self._within(lambda connection: self._trips.copy(connection, statement, blocks), timeout)
 
     async def committing(
         self,
@@ -118,13 +97,32 @@ class Link:
         What was sent outlives us; until then, the death of this process undoes the statement.
         """
         return await self._within(
-            lambda connection: _commit(connection, statement, params, meanwhile), timeout
+            lambda connection: self._commit(connection, statement, params, meanwhile), timeout
         )
+
+    async def _commit(
+        self,
+        connection: Connection,
+        statement: bytes,
+        params: Mapping[str, object],
+        meanwhile: Callable[[list[DictRow]], None],
+    ) -> list[DictRow]:
+        await self._trips.begin(connection)
+        try:
+            rows = await self._trips.fetch(connection, statement, params)
+        except psycopg.Error:
+            await connection.rollback()
+            raise
+        committing = asyncio.ensure_future(connection.commit())
+        await asyncio.sleep(0)  # by now it is sent
+        meanwhile(rows)
+        await committing
+        return rows
 
     @asynccontextmanager
     async def transaction(self, *, timeout: float) -> AsyncIterator[None]:
         """For one task alone: others must not use this link meanwhile."""
-        await self.run(b"BEGIN", timeout=timeout)
+        await self._within(self._trips.begin, timeout)
         try:
             yield
         except BaseException:
@@ -138,7 +136,7 @@ class Link:
         """Hear notifications on the idle connection; the future fails when the line breaks."""
         connection, loop = self._connection, asyncio.get_running_loop()
         if connection is None:
-            raise Unavailable(Code.DB_UNAVAILABLE, "no database: the connection is closed")
+            raise _away("the connection is closed")
         broken: asyncio.Future[None] = loop.create_future()
 
         def readable() -> None:
@@ -170,16 +168,19 @@ class Link:
             try:
                 answer = await work(connection)
             except NoAnswerError as error:
-                self.drop()
+                self._give_up(connection)
                 message = f"the database did not answer within {timeout:g} s"
                 raise Unavailable(Code.DB_UNAVAILABLE, message) from error
             except psycopg.Error as error:
                 translated = translate(error)
                 if isinstance(translated, Unavailable) or connection.closed or connection.broken:
-                    self.drop()
+                    self._give_up(connection)
                 raise translated from error
             except BaseException:
-                self.drop()
+                if connection.was_given_up:
+                    self._give_up(connection)
+                else:
+                    self.drop()
                 raise
             self._answered_at = time.monotonic()
             return answer
@@ -187,23 +188,82 @@ class Link:
     async def _connected(self) -> Connection:
         if self._connection is not None and not self._connection.closed:
             return self._connection
-        threshold = 5 if self.dsn.prepared_statements else None
+        await self._turn()
+        connection = await self._connect()
+        self._gate.made(self._allowance)
+        if self._allowance.is_stuck:
+            connection.cut()
+            raise _away("it has not answered two statements, and is still at work on them")
+        self._connection = connection
+        return connection
+
+    async def _turn(self) -> None:
+        limit = self.dsn.connect_seconds
         try:
-            async with asyncio.timeout(self.dsn.connect_seconds):
-                self._connection = await Connection.connect(
-                    self.dsn.conninfo(),
-                    autocommit=True,
-                    row_factory=dict_row,
-                    prepare_threshold=threshold,
-                )
-                self._connection.names = {} if self.dsn.prepared_statements else None
-        except psycopg.Error as error:
-            raise Unavailable(Code.DB_UNAVAILABLE, f"no database: {str(error).splitlines()[0]}") from error
+            async with asyncio.timeout(limit):
+                await self._gate.turn(self._allowance)
         except TimeoutError as error:
-            raise Unavailable(
-                Code.DB_UNAVAILABLE, f"no database: no answer in {self.dsn.connect_seconds:g} s"
-            ) from error
-        return self._connection
+            raise _away(f"others were to connect first, for {limit:g} s") from error
+
+    async def _connect(self) -> Connection:
+        limit = self.dsn.connect_seconds
+        try:
+            async with asyncio.timeout(limit):
+                return await self._begin_session()
+        except psycopg.Error as error:
+            self._gate.failed(self._allowance)
+            raise _away(str(error).splitlines()[0]) from error
+        except TimeoutError as error:
+            self._gate.failed(self._allowance)
+            raise _away(f"no answer in {limit:g} s") from error
+        except BaseException:
+            self._gate.left(self._allowance)
+            raise
+
+    async def _begin_session(self) -> Connection:
+        own = self.dsn.prepared_statements
+        connection = await Connection.connect(
+            self.dsn.conninfo(),
+            autocommit=True,
+            row_factory=dict_row,
+            prepare_threshold=5 if own else None,
+        )
+        try:
+            connection.names = {} if own else None
+            connection.local_settings = self.dsn.local_settings(self._mark)
+            if await self._checks_client(connection) and not own:
+                connection.local_settings |= {_CHECK_CLIENT: _CHECK_CLIENT_MS}
+            if self._allowance.unanswered:
+                self._allowance.unanswered &= await self._still_at_work(connection)
+        except BaseException:
+            connection.cut()
+            raise
+        return connection
+
+    async def _checks_client(self, connection: Connection) -> bool:
+        """Not every server can, on every system."""
+        params = {"milliseconds": _CHECK_CLIENT_MS, "local": not self.dsn.prepared_statements}
+        try:
+            return bool(await OWN.fetch(connection, query("schema/check_client"), params))
+        except psycopg.DataError:
+            return False
+
+    async def _still_at_work(self, connection: Connection) -> set[Backend]:
+        """Of the statements that we gave up, those that the server has not."""
+        left = self._allowance.unanswered
+        params = {
+            "pids": [each for each in left if isinstance(each, int)],
+            "marks": [each for each in left if isinstance(each, str)],
+        }
+        rows = await self._trips.fetch(connection, query("schema/unanswered"), params)
+        return {row["pid"] for row in rows} | {row["mark"] for row in rows}
+
+    @property
+    def local_settings(self) -> Mapping[str, str]:
+        """What every transaction begins with, behind a pooler."""
+        if self._connection is None:
+            return self.dsn.local_settings(self._mark)
+        return self._connection.local_settings
 
     @property
     def idle(self) -> bool:
@@ -221,61 +281,21 @@ class Link:
         return self._connection is not None and time.monotonic() - self._answered_at < _LATELY
 
     def drop(self) -> None:
-        """Cut the wire without asking the server: it may be stopped, and we must not wait for it."""
+        """Cut the wire; the server has nothing to do for us and notices at once."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.tuples = None  # break the reference cycle: it would wait for the collector
-            sever(connection)
-            connection.pgconn.finish()
+            connection.cut()
+            self._gate.closed(self._allowance)
+
+    def _give_up(self, connection: Connection) -> None:
+        """The server may be at work on what it was asked, whether or not we wait for it."""
+        self._connection = None
+        own = self.dsn.prepared_statements
+        self._allowance.unanswered.add(connection.pgconn.backend_pid if own else self._mark)
+        self._mark = self.dsn.marked(next(_numbers))
+        self._gate.lost()
+        connection.cut()
 
 
-async def _commit(
-    connection: Connection,
-    statement: bytes,
-    params: Mapping[str, object],
-    meanwhile: Callable[[list[DictRow]], None],
-) -> list[DictRow]:
-    await connection.execute(b"BEGIN")
-    try:
-        rows = await _fetch(connection, statement, params)
-    except psycopg.Error:
-        await connection.rollback()
-        raise
-    committing = asyncio.ensure_future(connection.commit())
-    await asyncio.sleep(0)  # by now it is sent
-    meanwhile(rows)
-    await committing
-    return rows
-
-
-async def _fetch(
-    connection: Connection, statement: bytes | sql.Composed, params: Mapping[str, object] | None
-) -> list[DictRow]:
-    cursor = await connection.execute(statement, params)
-    return await cursor.fetchall() if cursor.description is not None else []
-
-
-async def _fetch_tuples(
-    connection: Connection, statement: Prepared, params: Mapping[str, object]
-) -> list[tuple[Any, ...]]:
-    cursor = connection.tuples
-    if cursor is None:  # to make one costs as much as to use it
-        cursor = connection.tuples = psycopg.AsyncRawCursor(connection, row_factory=tuple_row)
-    await cursor.execute(statement.text, [params[name] for name in statement.names])
-    return await cursor.fetchall()
-
-
-async def _copy(connection: Connection, statement: bytes, blocks: Iterable[bytes]) -> None:
-    async with connection.cursor().copy(statement) as copy:
-        for block in blocks:
-            await copy.write(block)
-
-
-def sever(connection: Connection) -> None:
-    if connection.closed:
-        return
-    try:
-        with socket.socket(fileno=os.dup(connection.fileno())) as wire:
-            wire.shutdown(socket.SHUT_RDWR)
-    except (OSError, psycopg.Error):
-        pass  # it was gone already
+def _away(why: str) -> Unavailable:
+    return Unavailable(Code.DB_UNAVAILABLE, f"no database: {why}")

@@ -1,6 +1,6 @@
 """How connections to PostgreSQL are made: address, limits on both ends, and the settings of a session."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from psycopg.conninfo import make_conninfo
 
@@ -17,6 +17,8 @@ _ENGINE_OPTIONS = {
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
+_LONGEST_NAME = 63
+_JUST_BELOW = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class Dsn:
     def conninfo(self) -> str:
         given = read_url(self.url)
         wanted: dict[str, str | int] = {
-            "application_name": self.application_name[:63],
+            "application_name": self.application_name[:_LONGEST_NAME],
             "connect_timeout": max(2, round(self.connect_timeout)),
             "target_session_attrs": "read-write",
             "keepalives_idle": 10,
@@ -55,7 +57,7 @@ class Dsn:
         hosts = str(read_url(self.url).get("host") or "").count(",") + 1
         return self.connect_timeout * hosts
 
-    def _limits(self) -> dict[str, int]:
+    def _limits(self) -> dict[str, int | str]:
         seconds = {
             "statement_timeout": self.statement_timeout,
             "lock_timeout": self.lock_timeout,
@@ -63,12 +65,25 @@ class Dsn:
         }
         return {name: round(value * 1000) for name, value in seconds.items()}
 
-    def _options(self) -> str:
-        kept = self._limits() | {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10}
+    def _chosen(self) -> dict[str, int | str]:
         chosen = _ENGINE_OPTIONS if self.engine else {}
-        chosen |= {"bpc.quiet": "on"} if self.suppress_insert_notify else {}
-        return " ".join(f"-c {name}={value}" for name, value in (kept | chosen).items())
+        return self._limits() | chosen | ({"bpc.quiet": "on"} if self.suppress_insert_notify else {})
 
-    def local_limits(self) -> dict[str, int]:
-        """The same limits for one transaction, where a session cannot have any (pgbouncer)."""
-        return {} if self.prepared_statements else self._limits()
+    def _options(self) -> str:
+        kept = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10}
+        return " ".join(f"-c {name}={value}" for name, value in (self._chosen() | kept).items())
+
+    def local_settings(self, mark: str) -> dict[str, str]:
+        """The same for one transaction, where a session cannot have any (pgbouncer); known by its `mark`."""
+        if self.prepared_statements:
+            return {}
+        return {name: str(value) for name, value in self._chosen().items()} | {"application_name": mark}
+
+    def marked(self, number: int) -> str:
+        """The name of this application, told apart from all others of this process."""
+        mark = f" #{number}"
+        return self.application_name[: _LONGEST_NAME - len(mark)] + mark
+
+    def for_answers_within(self, seconds: float) -> "Dsn":
+        """The server gives up just before we do, so that we hear of it, and nothing is done for nobody."""
+        return replace(self, statement_timeout=min(self.statement_timeout, seconds * _JUST_BELOW))

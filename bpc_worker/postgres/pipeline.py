@@ -4,7 +4,8 @@ psycopg's own pipeline mode is made for hundreds of them: for the handful of a t
 our time than one trip for each.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -34,8 +35,24 @@ class Statement(NamedTuple):
     refusal: str | None = None  # the SQLSTATE with which the statement itself says no
 
 
+def set_local(settings: Mapping[str, str]) -> Statement:
+    """Until the end of the transaction."""
+    return Statement(_set_local(tuple(settings)), settings)
+
+
+@cache
+def _set_local(names: tuple[str, ...]) -> Prepared:
+    calls = (f"set_config('{name}', ${number}, true)" for number, name in enumerate(names, start=1))
+    return Prepared(f"SELECT {', '.join(calls)}".encode(), names)
+
+
 class RefusedError(Exception):
     """A statement has said no."""
+
+
+class Table(NamedTuple):
+    columns: Sequence[str]
+    rows: Sequence[tuple[Any, ...]]
 
 
 class _Values(NamedTuple):
@@ -50,6 +67,14 @@ async def execute_pipelined(
     connection: psycopg.AsyncConnection[Any], names: Names | None, asked: Sequence[Statement]
 ) -> list[list[DictRow]]:
     """The rows of each. Without `names` nothing is prepared."""
+    found = await fetch_pipelined(connection, names, asked)
+    return [[dict(zip(columns, row, strict=True)) for row in rows] for columns, rows in found]
+
+
+async def fetch_pipelined(
+    connection: psycopg.AsyncConnection[Any], names: Names | None, asked: Sequence[Statement]
+) -> list[Table]:
+    """The same as plain tuples. Outside a transaction all of them together are one."""
     adapting, pgconn = Transformer(connection), connection.pgconn
     dumped = [_dump(adapting, ask) for ask in asked]  # what cannot be sent is found out before anything is
     pgconn.enter_pipeline_mode()
@@ -62,7 +87,7 @@ async def execute_pipelined(
     for ask, first in zip(asked, prepared, strict=True):
         if first:
             _check(next(results), ask)
-        rows.append([*_rows(adapting, next(results), ask)])
+        rows.append(_table(adapting, next(results), ask))
     if names is not None:
         names.update(new)
     return rows
@@ -118,11 +143,10 @@ def _check(result: PGresult, ask: Statement) -> None:
     raise error
 
 
-def _rows(adapting: abc.Transformer, result: PGresult, ask: Statement) -> Iterator[DictRow]:
+def _table(adapting: abc.Transformer, result: PGresult, ask: Statement) -> Table:
     _check(result, ask)
     if not result.nfields:
-        return
+        return Table((), ())
     columns = [(result.fname(number) or b"").decode() for number in range(result.nfields)]
     adapting.set_pgresult(result)
-    for row in adapting.load_rows(0, result.ntuples, tuple):
-        yield dict(zip(columns, row, strict=True))
+    return Table(columns, adapting.load_rows(0, result.ntuples, tuple))

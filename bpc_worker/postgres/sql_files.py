@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -49,10 +49,13 @@ class Prepared:
 @cache
 def prepared(name: str) -> Prepared:
     """The statement of `query` in PostgreSQL's own words: psycopg would translate a long one every time."""
+    return numbered(query(name))
+
+
+@lru_cache(maxsize=500)
+def numbered(statement: bytes) -> Prepared:
     names: dict[str, int] = {}
-    text = _PARAMETER.sub(
-        lambda found: f"${names.setdefault(found[1], len(names) + 1)}", query(name).decode()
-    )
+    text = _PARAMETER.sub(lambda found: f"${names.setdefault(found[1], len(names) + 1)}", statement.decode())
     return Prepared(text.replace("%%", "%").encode(), tuple(names))
 
 

@@ -4,6 +4,8 @@ import json
 import re
 import time
 
+import pytest
+
 from tests.support.database import Database
 from tests.support.worker import until, worker
 
@@ -36,6 +38,7 @@ def test_two_workers_together_keep_to_the_rate_of_a_type(db: Database) -> None:
     db.check_history()
 
 
+@pytest.mark.direct
 def test_an_idle_worker_with_limits_asks_little(db: Database) -> None:
     """As little as one without them: whether anything is due, and no bucket."""
     db.run(f"ALTER DATABASE {db.url.rpartition('/')[2]} SET log_statement = 'all'")

@@ -1,23 +1,16 @@
-"""The doctor behind a real pgbouncer in transaction mode: `BPC_TEST_PGBOUNCER`, or an installed one."""
+"""The doctor behind a real pgbouncer in transaction mode."""
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from bpc_worker.postgres.embedded.server import Server
-from tests.support.database import free_port, postgres
-from tests.support.embedded import open_folder
+from tests.support.database import postgres
 from tests.support.patients import Patient, make_template, patient
-from tests.support.worker import until
+from tests.support.pgbouncer import pooler
 
-PGBOUNCER = os.environ.get("BPC_TEST_PGBOUNCER") or shutil.which("pgbouncer")
-pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="no pgbouncer is installed here")
+pytestmark = pytest.mark.direct  # with a pooler of its own
 
 
 @pytest.fixture(scope="module")
@@ -33,38 +26,6 @@ def ill(clinic: Server, tmp_path: Path) -> Iterator[Patient]:
         yield made
 
 
-@contextmanager
-def pooled(ill: Patient, *settings: str) -> Iterator[str]:
-    """The URL of the database by way of a pooler."""
-    port = free_port()
-    with open_folder() as folder:
-        folder.chmod(0o777)  # it gives up root's rights
-        lines = (
-            "[databases]",
-            f"{ill.name} = host=127.0.0.1 port={urlsplit(ill.url).port} user={ill.login}",
-            "[pgbouncer]",
-            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any",
-            "pool_mode = transaction",
-            f"logfile = {folder}/log",
-            *settings,
-        )
-        (folder / "ini").write_text("\n".join(lines))
-        account = ["-u", str(ill.server.account)] if ill.server.account else []
-        with subprocess.Popen(
-            [str(PGBOUNCER), *account, str(folder / "ini")], stderr=subprocess.DEVNULL
-        ) as pooler:
-            try:
-                until(
-                    lambda: (
-                        "listening on" in (folder / "log").read_text() if (folder / "log").exists() else ""
-                    ),
-                    within=20,
-                )
-                yield f"postgresql://{ill.login}@127.0.0.1:{port}/{ill.name}"
-            finally:
-                pooler.terminate()
-
-
 @pytest.mark.parametrize(
     ("settings", "code"),
     [((), 69), (("ignore_startup_parameters = options",), 1)],
@@ -73,8 +34,8 @@ def pooled(ill: Patient, *settings: str) -> Iterator[str]:
 def test_a_pooler_is_noticed_and_what_is_pasted_makes_it_work(
     ill: Patient, settings: tuple[str, ...], code: int
 ) -> None:
-    with pooled(ill, *settings) as url:
-        direct, ill.settings["BPC_DATABASE_URL"] = ill.url, url
+    with pooler(ill.server.port, *settings) as bouncer:
+        direct, ill.settings["BPC_DATABASE_URL"] = ill.url, bouncer.url(ill.url)
         found = ill.examined()
         assert found.code == code
         finding = found.one("database.pooler")
@@ -86,8 +47,8 @@ def test_a_pooler_is_noticed_and_what_is_pasted_makes_it_work(
 
 
 def test_without_notifications_no_direct_url_is_needed(ill: Patient) -> None:
-    with pooled(ill) as url:
-        ill.settings |= {"BPC_DATABASE_URL": url, "BPC_DB_PREPARED_STATEMENTS": "off"}
+    with pooler(ill.server.port) as bouncer:
+        ill.settings |= {"BPC_DATABASE_URL": bouncer.url(ill.url), "BPC_DB_PREPARED_STATEMENTS": "off"}
         finding = ill.examined().one("database.direct_url")
 
         assert ill.examined_after(finding["fix"]).findings == []

@@ -92,6 +92,17 @@ def make_exchange(url: str, name: str, kind: str) -> None:
     asyncio.run(declare())
 
 
+def ring(publisher: Publisher, *, per_second: int, seconds: float) -> int:
+    """Triggers, for a while; how many."""
+    sent, began_at = 0, time.monotonic()
+    while (now := time.monotonic() - began_at) < seconds:
+        owed = int(now * per_second) - sent
+        publisher.send([aio_pika.Message(b"{}")] * owed)
+        sent += owed
+        time.sleep(0.02)
+    return sent
+
+
 def connected(running: Worker) -> bool:
     return running.metric("bpc_broker_connected") == 1
 

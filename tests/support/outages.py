@@ -99,6 +99,39 @@ def read_only(server: Server) -> Iterator[None]:
         _set_read_only(server, "off")
 
 
+@contextmanager
+def standby_gone(server: Server) -> Iterator[None]:
+    """Every commit waits for a standby that is not there, whatever happens to its client."""
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        try:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'ghost'")
+            connection.execute("SELECT pg_reload_conf()")
+            with psycopg.connect(server.url("postgres"), autocommit=True) as probe:
+                until(lambda: _commit_waits(connection, probe), within=20, what="a commit that waits")
+                probe.pgconn.finish()
+            yield
+        finally:
+            connection.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            connection.execute("SELECT pg_reload_conf()")
+
+
+def _commit_waits(
+    connection: psycopg.Connection[tuple[object, ...]], probe: psycopg.Connection[tuple[object, ...]]
+) -> bool:
+    """A server heeds its new settings when it comes to it."""
+    probe.pgconn.send_query(b"SELECT pg_logical_emit_message(true, '', '')")
+    while probe.pgconn.is_busy():
+        row = connection.execute(
+            "SELECT wait_event = 'SyncRep' FROM pg_stat_activity WHERE pid = %s", [probe.info.backend_pid]
+        ).fetchone()
+        if row == (True,):
+            return True
+        probe.pgconn.consume_input()
+    while probe.pgconn.get_result() is not None:
+        pass
+    return False
+
+
 def _set_read_only(server: Server, value: str) -> None:
     with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
         connection.execute("SET default_transaction_read_only = off")

@@ -6,32 +6,19 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
+from tests.support import pgbouncer
 from tests.support.log_lines import strange
+from tests.support.waiting import until as until  # noqa: PLC0414 - tests import it from here
 
 SITE = Path(__file__).parent / "site"  # the test handlers, as an installed distribution
 COMMAND = [str(Path(sys.executable).parent / "bpc-worker")]
-
-T = TypeVar("T")
-
-
-def until(fact: Callable[[], T], *, within: float, what: str = "", every: float = 0.02) -> T:
-    """Wait for a fact (something truthy), not for a time; fails loudly when it does not come."""
-    ends_at = time.monotonic() + within
-    while True:
-        seen = fact()
-        if seen:
-            return seen
-        if time.monotonic() > ends_at:
-            raise AssertionError(f"not within {within:g} s: {what or fact}; last seen: {seen!r}")
-        time.sleep(every)
 
 
 def environment(url: str, **settings: object) -> dict[str, str]:
@@ -43,6 +30,8 @@ def environment(url: str, **settings: object) -> dict[str, str]:
         "BPC_LOG_LEVEL": "debug",
         "PYTHONPATH": str(SITE),
     }
+    if pgbouncer.ON:
+        defaults |= pgbouncer.settings_for(url)
     return kept | defaults | {name: str(value) for name, value in settings.items()}
 
 

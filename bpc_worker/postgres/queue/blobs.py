@@ -15,7 +15,7 @@ class PostgresBlobs:
 
     async def put(self, tenant_id: TenantId, content: bytes) -> bytes:
         """Their hash; a transaction of its own, in one trip."""
-        beginning_of_it = beginning(self._link.dsn, "READ COMMITTED", Origin(tenant_id=tenant_id))
+        beginning_of_it = beginning(self._link, "READ COMMITTED", Origin(tenant_id=tenant_id))
         put = Statement(prepared("blobs/put"), {"content": content})
         try:
             *_, rows, _ = await self._link.execute_pipelined(

@@ -80,12 +80,8 @@ class Claims:
         self._scouting: asyncio.Task[None] | None = None
 
     async def take(self, asked: Asked, *, now: datetime | None) -> Look:
-        """Behind a pooler without the ends: its session has no lock_timeout, and waits for a locked row."""
         if asked.terms.careful:
             return await self._take_one(asked, now=now)
-        if asked.ends and not self._link.dsn.prepared_statements:
-            look, _ = await self._look(replace(asked, ends=()), now=now)
-            return replace(look, ended=False)
         look, _ = await self._look(asked, now=now)
         return look
 

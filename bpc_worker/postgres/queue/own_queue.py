@@ -48,7 +48,7 @@ class OwnQueue:
         return bool(await self.ask(tenant_id, "jobs/find_key_state", params))
 
     async def ask(self, tenant_id: TenantId, name: str, params: Mapping[str, object]) -> list[Row]:
-        begun = beginning(self._link.dsn, "READ COMMITTED", Origin(tenant_id=tenant_id))
+        begun = beginning(self._link, "READ COMMITTED", Origin(tenant_id=tenant_id))
         trip = (*begun, Statement(prepared(name), params), COMMIT)
         try:
             answers = await self._link.execute_pipelined(trip, timeout=self._settings.call_timeout)

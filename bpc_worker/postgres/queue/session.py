@@ -10,8 +10,7 @@ from bpc_worker.jobs.errors import Code, Retryable, SchemaMismatch
 from bpc_worker.jobs.model import Claim, JobId, NewJob, TenantId
 from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
 from bpc_worker.postgres.connection import Link
-from bpc_worker.postgres.dsn import Dsn
-from bpc_worker.postgres.pipeline import Statement
+from bpc_worker.postgres.pipeline import Statement, set_local
 from bpc_worker.postgres.queue.capacity import Capacity
 from bpc_worker.postgres.queue.job_rows import enqueued
 from bpc_worker.postgres.sql_files import Prepared, prepared
@@ -118,32 +117,26 @@ class Session:
         return [[*rows] for rows in await self._link.execute_pipelined([*ahead, *asked], timeout=timeout)]
 
 
-def beginning(dsn: Dsn, mode: str, origin: Origin) -> Sequence[Statement]:
+def beginning(link: Link, mode: str, origin: Origin) -> Sequence[Statement]:
     """Row level security sees the tenant inside this transaction only, never on the session.
 
     What triggers queue in it follows from the same `origin` as what is queued here.
     """
     known = {
-        **dsn.local_limits(),
+        **link.local_settings,
         "bpc.tenant_id": origin.tenant_id,
         "bpc.job_id": origin.job_id,
         "bpc.correlation_id": origin.correlation_id,
         "bpc.traceparent": origin.traceparent,
     }
     said = {name: str(value) for name, value in known.items() if value is not None}
-    return Statement(_begin(mode)), Statement(_set(tuple(said)), said)
+    return Statement(_begin(mode)), set_local(said)
 
 
 async def begin(link: Link, mode: str, origin: Origin, *, timeout: float) -> None:
-    await link.execute_pipelined(beginning(link.dsn, mode, origin), timeout=timeout)
+    await link.execute_pipelined(beginning(link, mode, origin), timeout=timeout)
 
 
 @cache
 def _begin(mode: str) -> Prepared:
     return Prepared(f"BEGIN TRANSACTION ISOLATION LEVEL {mode}".encode(), ())
-
-
-@cache
-def _set(names: tuple[str, ...]) -> Prepared:
-    calls = (f"set_config('{name}', ${number}, true)" for number, name in enumerate(names, start=1))
-    return Prepared(f"SELECT {', '.join(calls)}".encode(), names)

@@ -27,6 +27,7 @@ from bpc_worker.jobs.store import (
 )
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.gate import Allowance, Rank
 from bpc_worker.postgres.queue.bulk import Bulk
 from bpc_worker.postgres.queue.capacity import Capacity
 from bpc_worker.postgres.queue.claims import Asked, Claims
@@ -71,12 +72,16 @@ class PostgresJobs:
     def __init__(self, dsn: Dsn, settings: QueueSettings, *, now: datetime | None = None) -> None:
         self._settings = settings
         self.now = now  # None: the database's clock; tests move their own
-        self._renewals, self.reaps, self._enqueues, self._bulks = (Link(dsn) for _ in range(4))
+        brief = dsn.for_answers_within(settings.call_timeout)
+        self._renewals, self._bulks = Link(brief, Allowance(rank=Rank.LEASES)), Link(dsn)
+        self.reaps, self._enqueues = Link(brief), Link(brief)
         # A row that somebody has locked is tried again later, instead of holding up the settles behind it.
-        brisk = replace(dsn, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS))
-        self._looks, self._settles = Link(brisk), Link(brisk)
-        # What is done for the queue as a whole: no job waits for it, and it must not hold up the server.
-        self.upkeep = Link(replace(dsn, statement_timeout=_UPKEEP_SHARE * settings.call_timeout))
+        brisk = replace(brief, lock_timeout=min(dsn.lock_timeout, _SETTLE_LOCK_SECONDS))
+        self._looks, self._settles = (
+            Link(brisk, Allowance(rank=Rank.CLAIMS)),
+            Link(brisk, Allowance(rank=Rank.LEASES)),
+        )
+        self.upkeep = Link(brief)  # for what is done for the queue as a whole: no job waits for it
         self.claims = Claims(self._looks, self.upkeep, settings)
         self._suspects = Suspects(self.upkeep, self.claims, settings)
         most, limit = settings.max_queued, settings.call_timeout

@@ -12,6 +12,7 @@ from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Holding
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.gate import Allowance, Rank
 from bpc_worker.postgres.pipeline import RefusedError, Statement
 from bpc_worker.postgres.queue.job_rows import NOT_HELD, settle_params, settled_under
 from bpc_worker.postgres.queue.session import Origin, Session, beginning
@@ -31,6 +32,7 @@ class LinkPool:
 
     def __init__(self, dsn: Dsn, size: int) -> None:
         self._dsn = dsn
+        self._allowance = Allowance(size=size, rank=Rank.CLAIMS)
         self._free = asyncio.Semaphore(size)
         self._idle: list[Link] = []
         self.in_use = 0
@@ -38,7 +40,7 @@ class LinkPool:
     @asynccontextmanager
     async def link(self) -> AsyncIterator[Link]:
         async with self._free:
-            link = self._idle.pop() if self._idle else Link(self._dsn)
+            link = self._idle.pop() if self._idle else Link(self._dsn, self._allowance)
             self.in_use += 1
             try:
                 yield link
@@ -140,7 +142,7 @@ class Transactions:
 
     async def _begun(self, link: Link, mode: str, origin: Origin) -> Session:
         """The beginning goes ahead, but not where a connection may be dead: handlers have much time."""
-        ahead = beginning(link.dsn, mode, origin)
+        ahead = beginning(link, mode, origin)
         if not link.answered_lately:
             await link.execute_pipelined(ahead, timeout=self._timeout)
             ahead = ()

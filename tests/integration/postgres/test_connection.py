@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from urllib.parse import urlsplit
 
 import psycopg
@@ -24,6 +25,7 @@ from bpc_worker.jobs.errors import (
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.embedded.server import Server
+from bpc_worker.postgres.gate import Gate
 from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.outages import through
@@ -45,7 +47,9 @@ def db(server: Server) -> Iterator[Database]:
 
 @asynccontextmanager
 async def linked(url: str, *, connect: float = 5.0) -> AsyncIterator[Link]:
-    link = Link(Dsn(url=url, application_name="bpc-worker test-link", connect_timeout=connect))
+    hurried = Gate(clock=count(step=10).__next__)  # ten seconds go by between any two looks at it
+    dsn = Dsn(url=url, application_name="bpc-worker test-link", connect_timeout=connect)
+    link = Link(dsn, gate=hurried)
     try:
         yield link
     finally:

@@ -148,12 +148,20 @@ def test_a_standby_is_told() -> None:
 
 
 def test_connections_are_counted_as_they_are_configured() -> None:
+    """Each duty's, and one more for each while the server does not answer."""
+
     def of(**env: str) -> int:
         return limits.per_worker(replace(case(), settings=load(env=env)))
 
-    assert of() == 4 + 1 + 4 + 1  # its engine, a sign of life, handlers, the bell
-    assert of(BPC_NOTIFY_ENABLED="false", BPC_DB_HANDLER_CONNECTIONS="2") == 4 + 1 + 2
-    assert of(BPC_PRODUCER_SCAN_DIR="/srv/inbox") == of() + 3
+    plain = {"BPC_NOTIFY_ENABLED": "false", "BPC_JOBS_RETENTION_DAYS": "0"}
+    own = 2 * 5 + 1  # claims, settles, renewals, reaper, a sign of life; and one that asks
+    assert of(**plain) == own + 4 + 1
+    assert of(**plain, BPC_DB_HANDLER_CONNECTIONS="2") == own + 2 + 1
+    assert of(**plain | {"BPC_NOTIFY_ENABLED": "true"}) == of(**plain) + 2
+    assert of(**plain | {"BPC_JOBS_RETENTION_DAYS": "30"}) == of(**plain) + 2
+    assert of(**plain, BPC_SCHEDULES='{"a": {"cron": "* * * * *", "type": "TEST_NOOP"}}') == of(**plain) + 4
+    assert of(**plain, BPC_RATE_LIMITS='{"TEST_NOOP": {"per_second": 1, "burst": 1}}') == of(**plain) + 2
+    assert of(**plain, BPC_PRODUCER_SCAN_DIR="/srv/inbox") == of(**plain) + 6
 
 
 @pytest.mark.parametrize(("queues", "said"), [(20, []), (200, ["200 queues and 17 types are 13600 places"])])
