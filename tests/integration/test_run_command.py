@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -29,6 +30,11 @@ class Hands:
         self.commands = commands
         self.job = SimpleNamespace(job_id=uuid4(), tenant_id=uuid4(), attempt=3)
         self.lost = False
+        self.name = "somebody"
+
+    async def read(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
+        assert (name, params) == ("tenants/name", {"tenant_id": self.job.tenant_id})
+        return [{"name": self.name}]
 
     def check_lease(self) -> None:
         if self.lost:
@@ -52,6 +58,63 @@ async def test_arguments_are_passed_without_a_shell() -> None:
     result = await run(hands, command="show", args=["$HOME; rm -rf /", "`id`"])
 
     assert result["stdout"] == "['$HOME; rm -rf /', '`id`']\n"
+
+
+BARE = pytest.mark.xfail(strict=True, reason="a job's arguments reach the program unlooked at")
+
+
+@BARE
+async def test_a_program_takes_no_arguments_unless_the_configuration_says_so(tmp_path: Path) -> None:
+    """`find` runs whatever it is told to, so an allow-list of programs alone is none."""
+    (tmp_path / "file").touch()
+    made = tmp_path / "made"
+    hands = Hands(find=Command(argv=("/usr/bin/find", str(tmp_path))))
+    with pytest.raises(
+        Permanent, match=r"FORBIDDEN: command 'find' takes no arguments.*commands\.find\.args"
+    ):
+        await run(hands, command="find", args=["-exec", "/bin/sh", "-c", f"id > {made}", "{}", "+"])
+
+    assert not made.exists()
+    assert (await run(hands, command="find"))["exit_code"] == 0
+
+
+@BARE
+async def test_an_argument_must_match_the_pattern_at_its_place_as_a_whole() -> None:
+    hands = Hands(show=Command(argv=("/bin/echo",), args=("[a-z]+", r"\d{1,3}")))
+
+    assert (await run(hands, command="show", args=["part", "417"]))["stdout"] == "part 417\n"
+    assert (await run(hands, command="show", args=["part"]))["stdout"] == "part\n"
+    for args, place in ((["part", "417x"], 2), (["-n", "4"], 1), (["part\n", "4"], 1), (["", "4"], 1)):
+        with pytest.raises(
+            Permanent, match=rf"VALIDATION_ERROR: command 'show': argument {place} "
+        ) as caught:
+            await run(hands, command="show", args=args)
+        assert "417x" not in str(caught.value)  # payloads are not quoted
+    with pytest.raises(Permanent, match="FORBIDDEN: command 'show' takes at most 2 arguments"):
+        await run(hands, command="show", args=["part", "4", "-x"])
+
+
+@BARE
+async def test_an_argument_that_is_longer_than_anybody_needs_is_not_looked_at() -> None:
+    hands = Hands(show=Command(argv=("/bin/echo",), args=(".*",)))
+    with pytest.raises(Permanent, match="VALIDATION_ERROR: command 'show': argument 1 has 5000 characters"):
+        await run(hands, command="show", args=["x" * 5000])
+
+
+@BARE
+async def test_a_program_for_some_tenants_is_not_for_others() -> None:
+    ours = uuid4()
+    by_id = Hands(hi=Command(argv=("/bin/echo",), tenants=(str(ours),)))
+    by_name = Hands(hi=Command(argv=("/bin/echo",), tenants=("acme",)))
+    for hands in (by_id, by_name):
+        with pytest.raises(Permanent, match=r"FORBIDDEN: command 'hi' is not for this tenant.*hi\.tenants"):
+            await run(hands, command="hi")
+    by_name.name = str(ours)  # a name that looks like another tenant's id is a name
+    with pytest.raises(Permanent, match="FORBIDDEN"):
+        await run(by_name, command="hi")
+    by_id.job.tenant_id, by_name.name = ours, "acme"
+
+    assert [(await run(hands, command="hi"))["exit_code"] for hands in (by_id, by_name)] == [0, 0]
 
 
 async def test_a_name_outside_the_allow_list_is_refused() -> None:
