@@ -65,6 +65,11 @@ class Command:
     cpu_seconds: int | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    args: tuple[str, ...] = ()  # a pattern for each argument that a job may give, in their order
+    tenants: tuple[str, ...] | None = None  # ids or names of those whose jobs may start it; None: of all
+    network: bool = False
+    account: tuple[int, int] | None = None  # user and group it runs under; None: the worker's
+    trusted: bool = False  # it keeps the rights of the worker: one that holds our keys for us
 
 
 class Signer(signing.Holder, Protocol):

@@ -15,6 +15,8 @@ from bpc_worker.wiring import (
     backoff,
     breaker_rules,
     call_timeout,
+    child_account,
+    commands,
     dsn,
     keyring,
     policy,
@@ -34,7 +36,9 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
             processes=base.settings.worker.processes,
             memory_mb=base.settings.worker.child_memory_mb,
             cpu_seconds=round(base.settings.worker.child_cpu_seconds),
-        )
+            account=child_account(base.settings),
+        ),
+        [task for spec in base.registry.values() for task in spec.child_tasks],
     )
 
     egress = poster(base.settings)
@@ -53,7 +57,7 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
             statement_timeout=base.settings.database.statement_timeout_seconds + call_timeout(base.settings),
         ),
         children=children,
-        commands=base.settings.commands,
+        commands=commands(base.settings),
         policy=policy(base.settings),
         keyring=keyring(base.settings),
         breakers=Breakers(breaker_rules(base.settings), clock=time.monotonic, on_state=base.metrics.breaker),

@@ -135,6 +135,12 @@ class Worker:
     ] = 25
     child_memory_mb: Annotated[int, setting(kinds.whole(64, 1_048_576), "memory of one child process")] = 1024
     child_cpu_seconds: Annotated[float, setting(kinds.number(1, _DAY), "CPU time of one child process")] = 300
+    child_account: Annotated[
+        str | None,
+        setting(
+            kinds.text(100), "account, by name or number, of children and programs where the worker is root"
+        ),
+    ] = None
 
 
 @section

@@ -7,12 +7,14 @@ import signal
 import sys
 import time
 from asyncio.subprocess import Process
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
 from bpc_worker.handler_api import (
+    AnyChildTask,
     ChildTask,
     Code,
     JobError,
@@ -22,7 +24,16 @@ from bpc_worker.handler_api import (
     Retryable,
 )
 from bpc_worker.observability import log
-from bpc_worker.processes.frames import HEADER, LARGEST_FRAME, ChildAnswer, ChildCall, ChildFailure, frame
+from bpc_worker.processes.confinement import Account
+from bpc_worker.processes.frames import (
+    HEADER,
+    LARGEST_FRAME,
+    ChildAnswer,
+    ChildCall,
+    ChildFailure,
+    ChildOrders,
+    frame,
+)
 
 _log = log.get("children")
 _AHEAD_SECONDS = 0.1  # of work at hand, so that no child waits for the next claim
@@ -36,13 +47,15 @@ class ChildLimits:
     processes: int = 2
     memory_mb: int = 1024
     cpu_seconds: int = 300
+    account: Account | None = None  # whose children are, where the worker is root
 
 
 class Children:
     """Lives in the handlers' event loop."""
 
-    def __init__(self, limits: ChildLimits) -> None:
+    def __init__(self, limits: ChildLimits, tasks: Iterable[AnyChildTask] = ()) -> None:
         self._limits = limits
+        self._modules = tuple(dict.fromkeys(task.name.partition(":")[0] for task in tasks))
         self._free = asyncio.Semaphore(limits.processes)
         self._idle: list[Process] = []
         self._all: set[Process] = set()
@@ -91,9 +104,12 @@ class Children:
 
     async def _start(self) -> Process:
         limits = self._limits
+        orders = ChildOrders(
+            worker=os.getpid(), memory_mb=limits.memory_mb, cpu_seconds=limits.cpu_seconds,
+            modules=self._modules, account=limits.account,
+        )  # fmt: skip
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", "bpc_worker.child",
-            str(os.getpid()), str(limits.memory_mb), str(limits.cpu_seconds),
+            sys.executable, "-I", "-m", "bpc_worker.child", msgspec.json.encode(orders).decode(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

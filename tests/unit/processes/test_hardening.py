@@ -49,6 +49,5 @@ def test_no_core_is_left(told: dict[str, object]) -> None:
     assert told["core"] in ([0, 0], [1, 1])
 
 
-@pytest.mark.xfail(strict=True, reason="whoever has the worker's account reads its memory and environment")
 def test_nobody_looks_into_a_process_that_has_read_its_secrets(told: dict[str, object]) -> None:
     assert told["dumpable"] == 0
