@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -30,7 +31,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (orders.memory_mb * _MEGABYTE,) * 2)
     os.nice(_NICENESS)
     for module in orders.modules:  # which the account need not be able to read
-        import_module(module)
+        with suppress(Exception):  # whoever asks for its task is told
+            import_module(module)
     confinement.confine(orders.account, network=False)
     _die_with(orders.worker)
     hardening.close_memory()  # a core would hold customers' documents

@@ -1,6 +1,7 @@
 """Faults planted for real: the doctor names each, what it says to paste mends it, and then it is gone."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ PROD = {
     "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64": SEED,
     "BPC_DISCLOSURE_KEY": SALTS,
     "PYTHONPATH": "",  # the handlers of the tests are not installed here
+    **({"BPC_WORKER_CHILD_ACCOUNT": "nobody"} if os.geteuid() == 0 else {}),
 }
 
 

@@ -106,5 +106,5 @@ def test_the_private_key_is_in_no_child(db: Database, tmp_path: Path) -> None:
 
 
 def _both(there: dict[int, str]) -> dict[int, str]:
-    kinds = ("bpc_worker.child", "watcher.py", "sleep")
+    kinds = ("bpc_worker.child", "processes.watcher", "sleep")
     return there if all(any(kind in said for said in there.values()) for kind in kinds) else {}

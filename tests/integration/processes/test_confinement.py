@@ -43,17 +43,20 @@ async def child():
     finally:
         await children.close()
 
-async def program(network=False):
+async def program(network=False, trusted=False):
     argv = (sys.executable, "-I", reach.__file__)
     if account is not None:  # who may not read where our interpreter lies
         argv = ("/usr/bin/python3", "-I", "-c", Path(reach.__file__).read_text())
-    command = Command(argv=argv, args=(r"\\d+",), network=network, account=account)
+    command = Command(argv=argv, args=(r"\\d+",), network=network, trusted=trusted, account=account)
     job = SimpleNamespace(job_id=uuid4(), tenant_id=uuid4(), attempt=1)
     hands = SimpleNamespace(commands={"reach": command}, job=job, check_lease=lambda: None)
     return (await handle(RunCommand(command="reach", args=(str(os.getpid()),)), hands))["answer"]
 
 async def program_with_network():
     return await program(network=True)
+
+async def signer():
+    return await program(trusted=True)
 
 print(json.dumps(asyncio.run(globals()[sys.argv[1]]())))
 """
@@ -90,6 +93,13 @@ def test_a_program_that_needs_the_network_gets_it_and_nothing_else() -> None:
 
     assert set(got_through(found)) == NETWORK
     assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
+
+
+def test_the_program_that_holds_our_keys_keeps_its_rights() -> None:
+    found = reached("signer", before=ORDINARY)
+
+    assert set(got_through(found)) > NETWORK
+    assert (found["NoNewPrivs"], found["Seccomp"]) == ("0", "0")
 
 
 @ROOT
