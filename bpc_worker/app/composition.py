@@ -23,6 +23,7 @@ from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.observability import log
 from bpc_worker.observability.http import ProbeServer
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
+from bpc_worker.postgres import sql_files
 from bpc_worker.postgres.migrate import known, schema_problem
 from bpc_worker.postgres.queue.roster import Roster
 from bpc_worker.postgres.queue.store import PostgresJobs
@@ -148,6 +149,7 @@ async def _schema_problem(settings: Settings, url: str) -> str | None:
 
 
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
+    sql_files.read_all()
     gc.freeze()  # modules and settings stay: no need to look through them again and again
     gc.set_threshold(_COLLECT_EVERY)
     sys.setswitchinterval(_SWITCH_SECONDS)

@@ -4,8 +4,6 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-import pytest
-
 from tests.support.database import Database
 from tests.support.worker import Worker, until
 
@@ -27,7 +25,6 @@ def half_sent(port: int, count: int) -> Iterator[list[socket.socket]]:
         yield made
 
 
-@pytest.mark.xfail(strict=True, reason="half-sent requests take every descriptor: no probe, no settle")
 def test_half_sent_requests_cost_neither_the_probe_nor_a_job(db: Database) -> None:
     running = Frugal(db.url_as("bpc_worker"))
     try:

@@ -3,6 +3,7 @@
 import errno
 import platform
 import struct
+from types import SimpleNamespace
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_every_jump_stays_inside() -> None:
 def test_where_there_is_no_filter_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     if platform.machine() in AUDIT:
         assert seccomp.why_not() is None
-    monkeypatch.setattr(seccomp.os, "uname", lambda: type("Uname", (), {"machine": "riscv64"}))
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(machine="riscv64"))
 
     assert seccomp.why_not() == "there is no filter for riscv64, only for x86_64 and aarch64"
     seccomp.install(network=False)  # goes without
