@@ -53,6 +53,16 @@ def test_production_opens_no_holes() -> None:
     assert "BPC_WEBHOOK_ALLOW_CIDRS" in text
 
 
+REASON = {"BPC_WEBHOOK_ALLOW_CIDRS_REASON": "our ERP listens in 10.1.0.0/16"}
+
+
+@pytest.mark.xfail(strict=True, reason="production has no way to one's own network")
+def test_production_opens_a_hole_for_a_reason() -> None:
+    webhook = load(env=PROD | REASON | {"BPC_WEBHOOK_ALLOW_CIDRS": "10.1.0.0/16"}).webhook
+
+    assert (webhook.allow_cidrs, webhook.allow_cidrs_reason) == (("10.1.0.0/16",), *REASON.values())
+
+
 def test_a_file_of_authorities_is_read_before_anything_starts() -> None:
     here = Path.cwd()
     (here / "empty.pem").write_text("nothing")
