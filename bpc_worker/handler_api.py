@@ -233,13 +233,13 @@ class Context(Protocol):
     async def post(
         self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: str | None = None
     ) -> Answer:
-        """Send this to a receiver outside; whatever it answered is an Answer. Needs a lease that is proven.
+        """Send this to a receiver outside; whatever it answered is an Answer, a redirect too, which nobody
+        follows. Needs a lease that is proven.
 
         `kept_for`, say the id of an endpoint: its next request may go over the same connection, which nobody
         else uses; where the receiver has just closed it, he may get the request twice.
 
-        WEBHOOK_BLOCKED, permanent, when the address is not one that may be called (nothing was sent then), or
-        the receiver answers with a redirect: that is another address, and nobody goes there.
+        WEBHOOK_BLOCKED, permanent, when the address is not one that may be called; nothing was sent then.
         WEBHOOK_TIMEOUT when there is no whole answer in time, WEBHOOK_FAILED for a name without an address,
         TLS that fails, a connection that breaks, an answer that is not HTTP; both are retryable.
         """

@@ -14,13 +14,11 @@ from bpc_worker.egress.kept_connections import Line, Lines
 from bpc_worker.egress.public_address import Address
 from bpc_worker.egress.responses import ends_well, read_answer
 from bpc_worker.egress.sockets import TooMuchError
-from bpc_worker.egress.targets import EgressRules, Target, blocked, target_of
+from bpc_worker.egress.targets import EgressRules, Target, target_of
 from bpc_worker.handler_api import Answer, Code, Retryable
 
 DEADLINE_SECONDS = 30.0
 _MOST_PLACES = 8  # addresses that are tried; all of them are checked
-
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 _OURS = {
     "Accept-Encoding": "identity",  # nothing is unpacked here
@@ -101,10 +99,6 @@ class Poster:
             async with line.session.post(
                 request.target.url, data=request.body, headers=request.headers, allow_redirects=False
             ) as response:
-                if response.status in _REDIRECTS:
-                    raise blocked(
-                        f"{request.target.host} answers {response.status}, and redirects are not followed"
-                    )
                 answer = await read_answer(response)
                 keep = request.owner is not None and ends_well(response, answer)
                 if not keep:

@@ -165,7 +165,6 @@ async def test_tricks_with_users_schemes_and_ports_lead_nowhere(
     assert tried == []
 
 
-@pytest.mark.xfail(strict=True, reason="a redirect ends the delivery for good, and without its status")
 async def test_a_redirect_is_an_answer_and_nobody_follows_it(
     local: list[Listening], tried: list[str]
 ) -> None:
