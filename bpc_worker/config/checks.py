@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from urllib.parse import quote
 
+from bpc_worker.config import unencrypted
 from bpc_worker.config.settings import KEYS
 from bpc_worker.config.sources import Draft
 from bpc_worker.core.base.build_id import COMPILER_BUILD_ID
@@ -30,6 +31,7 @@ def validate(draft: Draft) -> None:
     _check_keys(draft)
     _check_webhooks(draft)
     _check_build_id(draft)
+    unencrypted.check(draft)
 
 
 def _complete_database(draft: Draft) -> None:

@@ -24,6 +24,10 @@ _DAY = 86400
 _postgres = kinds.url("postgresql", "postgres", libpq=True)
 _sslmode = kinds.choice("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
+_Reason = Annotated[
+    str | None, setting(kinds.text(500), "why prod may reach it on another machine without TLS: a reason")
+]
+
 
 @section
 class Database:
@@ -68,6 +72,7 @@ class Database:
     prepared_statements: Annotated[bool, setting(kinds.switch, "off behind a transaction pooler")] = True
     handler_connections: Annotated[int, setting(kinds.whole(1, 100), "connections that handlers share")] = 4
     statement_timeout_seconds: Annotated[float, setting(kinds.number(1, 3600), "limit of one statement")] = 30
+    allow_plain: _Reason = None
 
 
 @section
@@ -76,6 +81,7 @@ class Queue:
     url: Annotated[str | None, setting(kinds.url("amqp", "amqps"), "the broker", secret=True)] = None
     exchange: Annotated[str, setting(kinds.text(127), "exchange the triggers come from")] = "bpc"
     routing_key: Annotated[str, setting(kinds.text(127), "routing key of the triggers")] = "jobs.trigger"
+    allow_plain: _Reason = None
 
 
 @section
@@ -188,6 +194,7 @@ class Log:
 class Tracing:
     enabled: Annotated[bool, setting(kinds.switch, "a span per job, by OpenTelemetry")] = False
     endpoint: Annotated[str | None, setting(kinds.url("http", "https"), "where spans are sent (OTLP)")] = None
+    allow_plain: _Reason = None
 
 
 @section

@@ -8,10 +8,6 @@ import pytest
 from bpc_worker.config.load import load
 from tests.support.configuration import problem, problems
 
-pytestmark = pytest.mark.xfail(
-    strict=True, reason="production takes plain TCP, and seeds that others can read"
-)
-
 LOCAL = "postgresql:///d"
 PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": LOCAL}
 SEED = base64.b64encode(bytes(range(32))).decode()

@@ -8,7 +8,7 @@ from bpc_worker.config.load import describe, load
 from tests.support.certificates import Authority
 from tests.support.configuration import file, problem
 
-PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@h/d"}
+PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@localhost/d"}
 
 
 @pytest.fixture(autouse=True)
