@@ -11,6 +11,7 @@ import pytest
 from tests.support.certificates import Authority
 from tests.support.database import Database
 from tests.support.island import Island, can_be_made, island, worker_inside
+from tests.support.patients import secret_file
 from tests.support.webhook_jobs import Deliveries
 from tests.support.worker import until
 
@@ -86,10 +87,11 @@ def test_a_worker_calls_what_is_public_and_nothing_else(
     deliveries.add(*bad, *good, moved)
     put_off = deliveries.queue(moved)
     refused, sent = [deliveries.queue(url) for url in bad], [deliveries.queue(url) for url in good]
-    proxy = "http://127.0.0.1:3128"
+    proxy, keys = "http://127.0.0.1:3128", secret_file(KEYS["BPC_WEBHOOK_SEALING_KEYS"])
     with worker_inside(
         place, db, BPC_ENV="prod", BPC_WEBHOOK_CA_FILE=authority.ca_file,
-        HTTPS_PROXY=proxy, HTTP_PROXY=proxy, ALL_PROXY=proxy, https_proxy=proxy, all_proxy=proxy, **KEYS,
+        HTTPS_PROXY=proxy, HTTP_PROXY=proxy, ALL_PROXY=proxy, https_proxy=proxy, all_proxy=proxy,
+        BPC_WEBHOOK_SEALING_KEYS_FILE=keys,
     ) as running:  # fmt: skip
         until(lambda: _ended(db) >= len(refused) + len(sent), within=60, what="every job ended")
         until(lambda: db.job(put_off)["last_error"] is not None, within=20, what="the redirect was met")

@@ -308,3 +308,44 @@ def test_a_kept_copy_is_whole_readable_and_forgotten_on_request(inbox: Inbox, tm
     inbox.forget("name")
     assert inbox.kept() == []
     assert files(tmp_path) == {}
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a folder of rejected/ that is a link leads the inbox's files elsewhere"
+)
+@pytest.mark.parametrize("link", ["rejected", "rejected/acme", "rejected/acme/BOM"])
+def test_no_link_leads_what_is_rejected_elsewhere(inbox: Inbox, tmp_path: Path, link: str) -> None:
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
+    elsewhere.mkdir()
+    put(tmp_path, "acme/BOM/bom.csv")
+    found = only(inbox)
+    inbox.take(found)
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(elsewhere)
+    with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+        inbox.reject(found, {"message": "no"})
+
+    assert list(elsewhere.iterdir()) == []
+    assert inbox.read(found, LIMIT) == b"content"  # and it is still there, for the next look
+
+
+def test_words_beside_a_rejected_file_replace_a_link_and_what_it_leads_to_stays(
+    inbox: Inbox, tmp_path: Path
+) -> None:
+    victim = put(tmp_path.parent, f"{tmp_path.name}-victim", "precious")
+    put(tmp_path, "acme/BOM/bom.csv")
+    found = only(inbox)
+    inbox.take(found)
+    words = tmp_path / "rejected/acme/BOM/bom.csv.error.json"
+    words.parent.mkdir(parents=True)
+    words.symlink_to(victim)
+    inbox.reject(found, {"message": "no"})
+
+    assert (victim.read_text(), words.is_symlink()) == ("precious", False)
+
+
+@pytest.mark.xfail(strict=True, reason="copies for workers can be read by everybody")
+def test_a_kept_copy_is_for_the_producer_s_account_alone(inbox: Inbox) -> None:
+    path = inbox.keep("name", b"content")
+
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
