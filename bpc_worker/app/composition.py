@@ -22,6 +22,7 @@ from bpc_worker.engine.health import Health
 from bpc_worker.engine.worker import Engine, Work
 from bpc_worker.observability import log
 from bpc_worker.observability.http import ProbeServer
+from bpc_worker.observability.metrics import Metrics
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres import sql_files
 from bpc_worker.postgres.migrate import known, schema_problem
@@ -98,7 +99,10 @@ def _base(settings: Settings, registry: Registry, url: str) -> Base:
     store = PostgresJobs(
         dsn(settings, url, engine=True, suppress_insert_notify=True), queue_settings(settings, registry)
     )
-    return Base(settings=settings, registry=registry, url=url, store=store, health=health)
+    metrics = Metrics(types=registry, queues=settings.worker.queues)
+    return Base(
+        settings=settings, registry=registry, url=url, store=store, health=health, metrics=metrics
+    )  # fmt: skip
 
 
 def _traced(spans: Tracer) -> Tracer | None:

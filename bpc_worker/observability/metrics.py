@@ -1,6 +1,7 @@
 """The worker's Prometheus metrics: bounded labels, no ids."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -15,10 +16,10 @@ _SIZE_BUCKETS = tuple(float(1024 * 4**power) for power in range(8))  # 1 KiB to 
 
 
 class BoundedLabel:
-    """The first fifty values as they are, all later ones as `other`."""
+    """Those that are known and the first values up to fifty as they are, all later ones as `other`."""
 
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._seen = set(islice(known, MOST_LABEL_VALUES))
 
     def __call__(self, value: str) -> str:
         if value in self._seen:
@@ -30,10 +31,10 @@ class BoundedLabel:
 
 
 class Metrics:
-    def __init__(self) -> None:
+    def __init__(self, *, types: Iterable[str] = (), queues: Iterable[str] = ()) -> None:
         self.registry = CollectorRegistry()
-        self._type = BoundedLabel()
-        self._queue = BoundedLabel()
+        self._type = BoundedLabel(types)
+        self._queue = BoundedLabel(queues)
         self._target = BoundedLabel()
         self._jobs = JobMetrics(self._job)
         self.acquired = self._jobs.acquired  # of every job: without a detour

@@ -110,7 +110,6 @@ def test_the_system_reads_numbers_as_we_do() -> None:
     assert ask_the_system("::1") == (ip_address("::1"),)
 
 
-@pytest.mark.xfail(strict=True, reason="names of one tenant that never answer take the lookups of all")
 async def test_names_that_hang_cost_their_own_tenant(names: Names) -> None:
     lookups = Lookups(names, seconds=1, most=16)
     slow = [lookups.addresses(f"slow{number}.example", tenant="bad") for number in range(16)]

@@ -121,7 +121,6 @@ def test_each_rule_can_be_broken(written: str, rule: str) -> None:
     assert re.search(rule, "; ".join(broken_rules(written)))
 
 
-@pytest.mark.xfail(strict=True, reason="fifty junk types take the labels of those that are handled")
 def test_types_and_queues_of_this_worker_keep_their_labels_whatever_else_is_queued() -> None:
     metrics = Metrics(types=["SIGN_PASSPORT"], queues=["default"])
     for number in range(60):
