@@ -31,16 +31,7 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         dsn(base.settings, base.url, suppress_insert_notify=True), base.settings.database.handler_connections
     )
     base.metrics.pool(lambda: pool.in_use)
-    children = Children(
-        ChildLimits(
-            processes=base.settings.worker.processes,
-            memory_mb=base.settings.worker.child_memory_mb,
-            cpu_seconds=round(base.settings.worker.child_cpu_seconds),
-            account=child_account(base.settings),
-        ),
-        [task for spec in base.registry.values() for task in spec.child_tasks],
-    )
-
+    children = _children(base)
     egress = poster(base.settings)
 
     async def close() -> None:
@@ -67,3 +58,14 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         metrics=base.metrics,
     )
     return equipment, close
+
+
+def _children(base: Base) -> Children:
+    worker = base.settings.worker
+    limits = ChildLimits(
+        processes=worker.processes,
+        memory_mb=worker.child_memory_mb,
+        cpu_seconds=round(worker.child_cpu_seconds),
+        account=child_account(base.settings),
+    )
+    return Children(limits, [task for spec in base.registry.values() for task in spec.child_tasks])

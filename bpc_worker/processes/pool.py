@@ -55,7 +55,9 @@ class Children:
 
     def __init__(self, limits: ChildLimits, tasks: Iterable[AnyChildTask] = ()) -> None:
         self._limits = limits
-        self._modules = tuple(dict.fromkeys(task.name.partition(":")[0] for task in tasks))
+        # Another account may not be able to read them later; else each is imported when it is needed.
+        modules = dict.fromkeys(task.name.partition(":")[0] for task in tasks)
+        self._modules = () if limits.account is None else tuple(modules)
         self._free = asyncio.Semaphore(limits.processes)
         self._idle: list[Process] = []
         self._all: set[Process] = set()

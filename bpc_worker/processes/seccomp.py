@@ -1,7 +1,7 @@
 """A filter of system calls for a process that is not trusted: no sockets, no other process's memory.
 
-Written by hand as a classic BPF program of a few instructions, and installed by prctl: docs/adr/0022 tells
-why. Only the standard library: the watcher of programs imports it.
+Written by hand as a classic BPF program of a few instructions, and installed by prctl; the ADR "Children
+without sockets" tells why. Only the standard library: the watcher of programs imports it.
 """
 
 import ctypes
