@@ -165,13 +165,15 @@ Response = TypeVar("Response", bound=msgspec.Struct)
 class ChildTask(Generic[Request, Response]):
     """Work done by a child process: CPU-heavy or hostile input, no secrets, no database.
 
-    `name` is where the child finds this very object: "package.module:ATTRIBUTE".
+    `name` is where the child finds this very object: "package.module:ATTRIBUTE". `imports` are modules that
+    it imports only when it runs: a child under another account may not be able to read them by then.
     """
 
     name: str
     request: type[Request]
     response: type[Response]
     run: Callable[[Request], Response]
+    imports: tuple[str, ...] = ()
 
 
 # Requests and responses differ from task to task; whoever runs one knows them.

@@ -56,7 +56,9 @@ class Children:
     def __init__(self, limits: ChildLimits, tasks: Iterable[AnyChildTask] = ()) -> None:
         self._limits = limits
         # Another account may not be able to read them later; else each is imported when it is needed.
-        modules = dict.fromkeys(task.name.partition(":")[0] for task in tasks)
+        modules = dict.fromkeys(
+            module for task in tasks for module in (task.name.partition(":")[0], *task.imports)
+        )
         self._modules = () if limits.account is None else tuple(modules)
         self._free = asyncio.Semaphore(limits.processes)
         self._idle: list[Process] = []
