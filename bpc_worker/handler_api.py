@@ -65,6 +65,11 @@ class Command:
     cpu_seconds: int | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    args: tuple[str, ...] = ()  # a pattern for each argument that a job may give, in their order
+    tenants: tuple[str, ...] | None = None  # ids or names of those whose jobs may start it; None: of all
+    network: bool = False
+    account: tuple[int, int] | None = None  # user and group it runs under; None: the worker's
+    trusted: bool = False  # it keeps the rights of the worker: one that holds our keys for us
 
 
 class Signer(signing.Holder, Protocol):
@@ -163,13 +168,15 @@ Response = TypeVar("Response", bound=msgspec.Struct)
 class ChildTask(Generic[Request, Response]):
     """Work done by a child process: CPU-heavy or hostile input, no secrets, no database.
 
-    `name` is where the child finds this very object: "package.module:ATTRIBUTE".
+    `name` is where the child finds this very object: "package.module:ATTRIBUTE". `imports` are modules that
+    it imports only when it runs: a child under another account may not be able to read them by then.
     """
 
     name: str
     request: type[Request]
     response: type[Response]
     run: Callable[[Request], Response]
+    imports: tuple[str, ...] = ()
 
 
 # Requests and responses differ from task to task; whoever runs one knows them.
@@ -243,13 +250,13 @@ class Context(Protocol):
     async def post(
         self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: str | None = None
     ) -> Answer:
-        """Send this to a receiver outside; whatever it answered is an Answer. Needs a lease that is proven.
+        """Send this to a receiver outside; whatever it answered is an Answer, a redirect too, which nobody
+        follows. Needs a lease that is proven.
 
         `kept_for`, say the id of an endpoint: its next request may go over the same connection, which nobody
         else uses; where the receiver has just closed it, he may get the request twice.
 
-        WEBHOOK_BLOCKED, permanent, when the address is not one that may be called (nothing was sent then), or
-        the receiver answers with a redirect: that is another address, and nobody goes there.
+        WEBHOOK_BLOCKED, permanent, when the address is not one that may be called; nothing was sent then.
         WEBHOOK_TIMEOUT when there is no whole answer in time, WEBHOOK_FAILED for a name without an address,
         TLS that fails, a connection that breaks, an answer that is not HTTP; both are retryable.
         """

@@ -1,7 +1,9 @@
 """What the settings mean to the parts: addresses, limits and keys, in the words of each."""
 
+import os
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +14,7 @@ from bpc_worker.config.settings import Settings
 from bpc_worker.egress.breaker import BreakerRules
 from bpc_worker.egress.client import Poster
 from bpc_worker.egress.targets import EgressRules
-from bpc_worker.handler_api import Policy, Signer
+from bpc_worker.handler_api import Command, Policy, Signer
 from bpc_worker.ids import nonce
 from bpc_worker.jobs.backoff import Backoff
 from bpc_worker.jobs.queue_settings import QueueSettings, TypeDefaults
@@ -23,6 +25,7 @@ from bpc_worker.keys.keyring import DEVELOPMENT_DISCLOSURE_KEY, Keyring, develop
 from bpc_worker.keys.signers import LocalSigner
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.processes.confinement import Account, AccountError, account_of
 from bpc_worker.registry import Registry
 
 _DUTIES = ("claims", "settles", "renewals", "reaper", "upkeep")
@@ -144,6 +147,21 @@ def policy(settings: Settings) -> Policy:
         webhook_disable_after=settings.webhook.disable_after,
         retention_days=settings.retention.days,
     )
+
+
+def child_account(settings: Settings) -> Account | None:
+    """Raises AccountError where there is none of that name, or no right to become it."""
+    name = settings.worker.child_account
+    if name is None:
+        return None
+    if os.geteuid() != 0:
+        raise AccountError("only root can start children under another account, and this process is not root")
+    return account_of(name)
+
+
+def commands(settings: Settings) -> dict[str, Command]:
+    account = child_account(settings)
+    return {name: replace(each, account=account) for name, each in settings.commands.items()}
 
 
 def egress_rules(settings: Settings) -> EgressRules:

@@ -30,6 +30,7 @@ from bpc_worker.rows import one
 
 _MOST_HEADER_CHARACTERS = 16 * 1024
 _GONE = 410
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LONGEST_POSTPONED = 300.0
 
 
@@ -131,14 +132,15 @@ def _host(url: str) -> str:
 
 
 def _judge(answer: Answer, host: str, now: datetime) -> None:
-    """2xx is what we want; 410 says never again; everything else may be better later."""
+    """2xx is what we want; 410 says never again; everything else, redirects too, may be better later."""
     if answer.status // 100 == 2:  # noqa: PLR2004 - the class of success
         return
     if answer.status == _GONE:
         raise Permanent(Code.WEBHOOK_GONE, f"{host} answered 410: the endpoint is switched off")
     wish = retry_after(answer.headers, now=now)
     asked = "" if wish is None else f", and asks for {wish:.0f} s of patience"
-    message = f"{host} answered {answer.status}{asked}"
+    moved = ", and redirects are not followed" if answer.status in _REDIRECTS else ""
+    message = f"{host} answered {answer.status}{moved}{asked}"
     raise Retryable(Code.WEBHOOK_FAILED, message, after_seconds=wish or 0.0)
 
 

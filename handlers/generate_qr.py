@@ -36,7 +36,13 @@ def draw(request: Request) -> Response:
         raise Permanent(Code.QR_CAPACITY, str(error)) from error
 
 
-DRAW = ChildTask(name="handlers.generate_qr:DRAW", request=Request, response=Response, run=draw)
+DRAW = ChildTask(
+    name="handlers.generate_qr:DRAW",
+    request=Request,
+    response=Response,
+    run=draw,
+    imports=("bpc_worker.domain.qr_image", "PIL.PngImagePlugin"),
+)
 
 
 async def handle(payload: GenerateQr, ctx: Context) -> None:

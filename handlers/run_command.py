@@ -1,9 +1,13 @@
 """RUN_COMMAND: run an allow-listed external program, JSON in, JSON out."""
 
+import re
+from uuid import UUID
+
 import msgspec
 
 from bpc_worker.handler_api import (
     Code,
+    Command,
     Context,
     HandlerSpec,
     Payload,
@@ -14,6 +18,7 @@ from bpc_worker.processes import program as programs
 from bpc_worker.processes.program import STDERR, STDOUT, Conversation
 
 _OUTPUT_LIMIT = 64 * 1024
+_LONGEST_ARGUMENT = 4096
 
 
 class RunCommand(Payload, frozen=True):
@@ -37,6 +42,8 @@ async def handle(payload: RunCommand, ctx: Context) -> object:
             Code.FORBIDDEN,
             f"command {payload.command!r} is not in the allow-list (it has: {known})",
         )
+    await _check_tenant(payload.command, command, ctx)
+    _check_args(payload.command, command, payload.args)
     ctx.check_lease()
     code, said = await programs.run(
         f"command {payload.command!r}",
@@ -62,6 +69,52 @@ async def handle(payload: RunCommand, ctx: Context) -> object:
         "stdout": programs.text(said.heard(STDOUT)),
         "stderr": programs.text(said.heard(STDERR)),
     }
+
+
+async def _check_tenant(name: str, command: Command, ctx: Context) -> None:
+    """What looks like an id is one: a tenant may have another one's id for its name."""
+    if command.tenants is None or str(ctx.job.tenant_id) in command.tenants:
+        return
+    names = {each for each in command.tenants if not _is_id(each)}
+    found = await ctx.read("tenants/name", {"tenant_id": ctx.job.tenant_id}) if names else []
+    if not any(row["name"] in names for row in found):
+        raise Permanent(
+            Code.FORBIDDEN,
+            f"command {name!r} is not for this tenant; add it to commands.{name}.tenants, "
+            "then queue the job again",
+        )
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
+
+
+def _check_args(name: str, command: Command, args: tuple[str, ...]) -> None:
+    """Each against the pattern at its place, as a whole; the last ones may be left out. None is quoted."""
+    allowed = len(command.args)
+    if len(args) > allowed:
+        takes = f"at most {allowed} arguments" if allowed else "no arguments"
+        raise Permanent(
+            Code.FORBIDDEN,
+            f"command {name!r} takes {takes}, and {len(args)} are given; allow more by patterns in "
+            f"commands.{name}.args, or give what it needs on standard input",
+        )
+    for place, (given, pattern) in enumerate(zip(args, command.args, strict=False), start=1):
+        where = f"command {name!r}: argument {place}"
+        if len(given) > _LONGEST_ARGUMENT:
+            raise Permanent(
+                Code.VALIDATION_ERROR,
+                f"{where} has {len(given)} characters, and {_LONGEST_ARGUMENT} are allowed; "
+                "give it on standard input",
+            )
+        if not re.fullmatch(pattern, given):
+            raise Permanent(
+                Code.VALIDATION_ERROR,
+                f"{where} does not match {pattern} of commands.{name}.args; correct one of them",
+            )
 
 
 def answer_of(stdout: bytes) -> object:

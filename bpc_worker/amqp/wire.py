@@ -14,6 +14,7 @@ from yarl import URL
 
 _HEAD = struct.Struct(">BHI")  # type, channel, size of what follows before the end mark
 _METHOD, _HEADER, _BODY, _HEARTBEAT = 1, 2, 3, 8
+_LARGEST_FRAME = 1024 * 1024  # eight times what RabbitMQ offers by itself
 _DELIVER = struct.pack(">HH", 60, 60)
 _SIZE_AND_FLAGS = slice(4, 14)  # of a content header, after class and weight
 
@@ -60,6 +61,10 @@ class BlindReader(asyncio.StreamReader):
         kind, _, size = _HEAD.unpack(head)
         if kind not in {_METHOD, _HEADER, _BODY, _HEARTBEAT}:
             raise ConnectionError("what answers there does not speak AMQP 0-9-1")
+        if size > _LARGEST_FRAME:
+            raise ConnectionError(
+                f"the broker announces a frame of {size} bytes; {_LARGEST_FRAME} are enough"
+            )
         payload, end = await self._wire.readexactly(size), await self._wire.readexactly(1)
         left = strip_message(kind, payload)
         return b"" if left is None else head + left + end

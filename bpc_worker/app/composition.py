@@ -27,6 +27,7 @@ from bpc_worker.observability import log
 from bpc_worker.observability.http import ProbeServer
 from bpc_worker.observability.metrics import Metrics
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
+from bpc_worker.postgres import sql_files
 from bpc_worker.postgres.migrate import known, schema_problem
 from bpc_worker.postgres.queue.roster import Roster
 from bpc_worker.postgres.queue.store import PostgresJobs
@@ -107,12 +108,11 @@ def base_of(settings: Settings, registry: Registry, url: str, metrics: Metrics |
         dsn(settings, url, engine=True, suppress_insert_notify=True), queue_settings(settings, registry)
     )
     held = HeldBytes(settings.worker.held_bytes)
-    base = Base(
-        settings=settings, registry=registry, url=url, store=store, health=health, held=held,
-        metrics=Metrics() if metrics is None else metrics,
+    metrics = metrics or Metrics(types=registry, queues=settings.worker.queues)
+    metrics.held(lambda: held.used, lambda: held.waiting)
+    return Base(
+        settings=settings, registry=registry, url=url, store=store, health=health, held=held, metrics=metrics
     )  # fmt: skip
-    base.metrics.held(lambda: held.used, lambda: held.waiting)
-    return base
 
 
 def _work(work: JobWork | None, suspects: SuspectWatch | None) -> Work | None:
@@ -171,6 +171,7 @@ async def schema_check(settings: Settings, url: str) -> str | None:
 
 
 def run(settings: Settings, registry: Registry, url: str, plan: Plan) -> int:
+    sql_files.read_all()
     return in_loop(serve(settings, registry, url, plan))
 
 

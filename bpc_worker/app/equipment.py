@@ -15,6 +15,8 @@ from bpc_worker.wiring import (
     backoff,
     breaker_rules,
     call_timeout,
+    child_account,
+    commands,
     dsn,
     keyring,
     policy,
@@ -29,14 +31,7 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         dsn(base.settings, base.url, suppress_insert_notify=True), base.settings.database.handler_connections
     )
     base.metrics.pool(lambda: pool.in_use)
-    children = Children(
-        ChildLimits(
-            processes=base.settings.worker.processes,
-            memory_mb=base.settings.worker.child_memory_mb,
-            cpu_seconds=round(base.settings.worker.child_cpu_seconds),
-        )
-    )
-
+    children = _children(base)
     egress = poster(base.settings)
 
     async def close() -> None:
@@ -53,7 +48,7 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
             statement_timeout=base.settings.database.statement_timeout_seconds + call_timeout(base.settings),
         ),
         children=children,
-        commands=base.settings.commands,
+        commands=commands(base.settings),
         policy=policy(base.settings),
         keyring=keyring(base.settings),
         breakers=Breakers(breaker_rules(base.settings), clock=time.monotonic, on_state=base.metrics.breaker),
@@ -64,3 +59,14 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         held=base.held,
     )
     return equipment, close
+
+
+def _children(base: Base) -> Children:
+    worker = base.settings.worker
+    limits = ChildLimits(
+        processes=worker.processes,
+        memory_mb=worker.child_memory_mb,
+        cpu_seconds=round(worker.child_cpu_seconds),
+        account=child_account(base.settings),
+    )
+    return Children(limits, [task for spec in base.registry.values() for task in spec.child_tasks])

@@ -57,8 +57,12 @@ def once(config_path: str | None) -> None:
 def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empty: bool) -> NoReturn:
     from bpc_worker.app import composition
     from bpc_worker.engine.worker import SchemaRefusedError
+    from bpc_worker.processes.confinement import AccountError
+    from bpc_worker.wiring import child_account
 
     keep_secrets()
+    with refused(AccountError):
+        child_account(settings)
     handlers = installed_handlers()
     inbox = settings.producer.scan_dir if role in {"producer", "all"} else None
     if role == "producer" and inbox is None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from urllib.parse import quote
 
+from bpc_worker.config import unencrypted
 from bpc_worker.config.settings import KEYS
 from bpc_worker.config.sources import Draft
 from bpc_worker.core.base.build_id import COMPILER_BUILD_ID
@@ -30,6 +31,7 @@ def validate(draft: Draft) -> None:
     _check_keys(draft)
     _check_webhooks(draft)
     _check_build_id(draft)
+    unencrypted.check(draft)
 
 
 def _complete_database(draft: Draft) -> None:
@@ -174,10 +176,14 @@ def _refuse_development_keys(draft: Draft) -> None:
 
 
 def _check_webhooks(draft: Draft) -> None:
-    """What is not public may be called in development and in tests."""
-    name = "webhook.allow_cidrs"
-    if draft.values["env"] == "prod" and draft.values[name]:
-        draft.complain(name, "webhooks go to public addresses only, and env is prod; remove it")
+    """What is not public may be called in development and in tests, else for a reason."""
+    name, reason = "webhook.allow_cidrs", "webhook.allow_cidrs_reason"
+    if draft.values["env"] == "prod" and draft.values[name] and not draft.has(reason):
+        draft.complain(
+            name,
+            "webhooks go to public addresses only, and env is prod; remove it, "
+            f"or say in {reason} (BPC_WEBHOOK_ALLOW_CIDRS_REASON) why they may go there",
+        )
     _check_ca_file(draft)
 
 

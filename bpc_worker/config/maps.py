@@ -28,6 +28,7 @@ _KEY_NAME = "[A-Za-z0-9._-]{1,100}", "the name of a key matches"
 _Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*$")]
 _Path = Annotated[str, msgspec.Meta(pattern=r"^/[^\0]*$")]
 _Variable = Annotated[str, msgspec.Meta(pattern=r"^[^\0=]+$")]
+_TenantName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
 
 
@@ -45,7 +46,7 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cron: str
     type: str
     payload: dict[str, object] = {}
-    tenant: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    tenant: _TenantName | None = None
     queue: Annotated[str, msgspec.Meta(min_length=1, max_length=100)] | None = None
 
     def __repr__(self) -> str:  # a payload may hold secrets
@@ -54,13 +55,19 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
+class _ProgramEntry(msgspec.Struct, forbid_unknown_fields=True):
     argv: Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]
     timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=86400)] = 60
     memory_mb: Annotated[int, msgspec.Meta(ge=16, le=1_048_576)] | None = None
     cpu_seconds: Annotated[int, msgspec.Meta(ge=1, le=86400)] | None = None
     env: dict[_Variable, _Text] = {}
     cwd: _Path | None = None
+
+
+class _CommandEntry(_ProgramEntry, forbid_unknown_fields=True):
+    args: tuple[str, ...] = ()
+    tenants: Annotated[tuple[_TenantName, ...], msgspec.Meta(min_length=1)] | None = None
+    network: bool = False
 
 
 class _RateEntry(msgspec.Struct, forbid_unknown_fields=True):
@@ -103,7 +110,17 @@ def _check_name(name: object, pattern: str, what: str) -> None:
 
 def _command(name: object, entry: object) -> Command:
     _check_name(name, *_NAME)
-    parsed = msgspec.convert(entry, _CommandEntry)
+    command = _program(entry, _CommandEntry)
+    for place, pattern in enumerate(command.args):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise NotAllowedError(f"args[{place}] is no regular expression: {error}") from error
+    return command
+
+
+def _program(entry: object, shape: type[_ProgramEntry]) -> Command:
+    parsed = msgspec.convert(entry, shape)
     if not parsed.argv[0].startswith("/"):
         raise NotAllowedError("argv[0] must be an absolute path")
     return Command(**msgspec.structs.asdict(parsed))
@@ -196,28 +213,31 @@ def _object(**properties: str) -> Schema:
     return {"type": "object", "properties": shape, "required": needed, "additionalProperties": False}
 
 
-_COMMAND_WORDS = (
-    "{argv: [/absolute/path, …], timeout_seconds: 60, memory_mb: null, cpu_seconds: null, env: {}, cwd: null}"
+_PROGRAM_WORDS = (
+    "argv: [/absolute/path, …], timeout_seconds: 60, memory_mb: null, cpu_seconds: null, env: {}, cwd: null"
 )
-_COMMAND = _object(
-    argv="array!",
-    timeout_seconds="number",
-    memory_mb="integer",
-    cpu_seconds="integer",
-    env="object",
-    cwd="string",
-)
+_PROGRAM = {
+    "argv": "array!",
+    "timeout_seconds": "number",
+    "memory_mb": "integer",
+    "cpu_seconds": "integer",
+    "env": "object",
+    "cwd": "string",
+}
+_COMMAND = _object(**_PROGRAM, args="array", tenants="array", network="boolean")
 _RATE = {"anyOf": [{"type": "number"}, _object(per_second="number!", burst="number")]}
 _SCHEDULE = _object(cron="string!", type="string!", payload="object", tenant="string", queue="string")
 _MAPPING = "a mapping (JSON in the environment) of"
 
 command = Kind(
-    f"(JSON in the environment) {_COMMAND_WORDS}",
-    lambda value: _command("command", _read(value)),
-    _COMMAND,
+    f"(JSON in the environment) {{{_PROGRAM_WORDS}}}",
+    lambda value: _program(_read(value), _ProgramEntry),
+    _object(**_PROGRAM),
 )
 commands = Kind(
-    f"{_MAPPING} names to {_COMMAND_WORDS}", lambda value: _mapping(value, _command), _by_name(_COMMAND)
+    f"{_MAPPING} names to {{{_PROGRAM_WORDS}, args: [pattern of each, …], tenants: null, network: false}}",
+    lambda value: _mapping(value, _command),
+    _by_name(_COMMAND),
 )
 seeds = Kind(
     f"{_MAPPING} key ids to {_SEED.allowed}",

@@ -143,8 +143,12 @@ class Webhook:
     ] = 5 * _DAY
     ports: Annotated[tuple[int, ...], setting(kinds.ports, "ports that webhooks may be sent to")] = (443,)
     allow_cidrs: Annotated[
-        tuple[str, ...], setting(kinds.cidrs, "networks that are not public and are allowed, not in prod")
+        tuple[str, ...],
+        setting(kinds.cidrs, "networks that are not public and are allowed; in prod for a reason only"),
     ] = ()
+    allow_cidrs_reason: Annotated[
+        str | None, setting(kinds.text(500), "why webhooks may go into webhook.allow_cidrs in prod")
+    ] = None
     ca_file: Annotated[
         str | None, setting(kinds.file, "certificate authorities (PEM) to trust beside the system's")
     ] = None

@@ -26,6 +26,10 @@ _GIB = 1024 * _MIB
 _postgres = kinds.url("postgresql", "postgres", libpq=True)
 _sslmode = kinds.choice("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
+_Reason = Annotated[
+    str | None, setting(kinds.text(500), "why prod may reach it on another machine without TLS: a reason")
+]
+
 
 @section
 class Database:
@@ -70,6 +74,7 @@ class Database:
     prepared_statements: Annotated[bool, setting(kinds.switch, "off behind a transaction pooler")] = True
     handler_connections: Annotated[int, setting(kinds.whole(1, 100), "connections that handlers share")] = 4
     statement_timeout_seconds: Annotated[float, setting(kinds.number(1, 3600), "limit of one statement")] = 30
+    allow_plain: _Reason = None
 
 
 @section
@@ -78,6 +83,7 @@ class Queue:
     url: Annotated[str | None, setting(kinds.url("amqp", "amqps"), "the broker", secret=True)] = None
     exchange: Annotated[str, setting(kinds.text(127), "exchange the triggers come from")] = "bpc"
     routing_key: Annotated[str, setting(kinds.text(127), "routing key of the triggers")] = "jobs.trigger"
+    allow_plain: _Reason = None
 
 
 @section
@@ -147,6 +153,12 @@ class Worker:
     ] = 128 * _MIB
     child_memory_mb: Annotated[int, setting(kinds.whole(64, 1_048_576), "memory of one child process")] = 1024
     child_cpu_seconds: Annotated[float, setting(kinds.number(1, _DAY), "CPU time of one child process")] = 300
+    child_account: Annotated[
+        str | None,
+        setting(
+            kinds.text(100), "account, by name or number, of children and programs where the worker is root"
+        ),
+    ] = None
 
 
 @section
@@ -194,6 +206,7 @@ class Log:
 class Tracing:
     enabled: Annotated[bool, setting(kinds.switch, "a span per job, by OpenTelemetry")] = False
     endpoint: Annotated[str | None, setting(kinds.url("http", "https"), "where spans are sent (OTLP)")] = None
+    allow_plain: _Reason = None
 
 
 @section

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +23,7 @@ _VARIABLES = [
     *(name for key in KEYS for name in key.variables),
     *(f"{name}_FILE" for key in KEYS if key.secret for name in key.variables),
 ]
+_BY_OTHERS = stat.S_IRWXO
 _IGNORED = ("BPC_TEST_", "BPC_BENCH_")
 # Kubernetes tells every pod about a service called "bpc" or "bpc-…" in such variables.
 _SERVICE_LINK = re.compile(r"BPC_(\w+_)?(SERVICE_(HOST|PORT\w*)|PORT_\d+_(TCP|UDP|SCTP)\w*)")
@@ -37,6 +39,7 @@ class Draft:
         self.failed: set[str] = set()
         self.problems: list[str] = []
         self.hints: list[str] = []
+        self.open_files: dict[str, str] = {}  # variables that name a secret's file, and that others may read
 
     def take(self, key: Key, value: object, source: str, name: str = "") -> None:
         """The value under one of the key's names, if it is allowed."""
@@ -147,6 +150,8 @@ def _take_variable(draft: Draft, key: Key, variable: str, given: Mapping[str, st
             draft.refuse(key, f"{source}_FILE", f"cannot read {path!r}: {_why_unreadable(error)}")
         else:
             draft.take(key, content.rstrip("\r\n"), f"{source}_FILE", variable)
+            if Path(path).stat().st_mode & _BY_OTHERS:
+                draft.open_files[f"{variable}_FILE"] = path
 
 
 def _is_ignored(name: str, value: str) -> bool:

@@ -9,6 +9,7 @@ from bpc_worker import ids
 from bpc_worker.config.settings import Settings
 from bpc_worker.doctor import (
     broker,
+    children,
     configuration,
     database,
     keys,
@@ -24,6 +25,7 @@ from bpc_worker.registry import Registry
 
 WITHOUT_DATABASE: dict[str, Callable[[Settings], Iterator[Finding]]] = {
     "configuration": configuration.check,
+    "children": children.check,
     "broker": broker.check,
 }
 IN_THE_DATABASE: dict[str, Check] = {

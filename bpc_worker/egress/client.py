@@ -14,13 +14,11 @@ from bpc_worker.egress.kept_connections import Line, Lines
 from bpc_worker.egress.public_address import Address
 from bpc_worker.egress.responses import ends_well, read_answer
 from bpc_worker.egress.sockets import TooMuchError
-from bpc_worker.egress.targets import EgressRules, Target, blocked, target_of
+from bpc_worker.egress.targets import EgressRules, Target, target_of
 from bpc_worker.handler_api import Answer, Code, Retryable
 
 DEADLINE_SECONDS = 30.0
 _MOST_PLACES = 8  # addresses that are tried; all of them are checked
-
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 _OURS = {
     "Accept-Encoding": "identity",  # nothing is unpacked here
@@ -33,6 +31,7 @@ class _Request(NamedTuple):
     headers: Mapping[str, str]
     body: bytes
     owner: Hashable  # of the connection; None: nobody, it is not kept
+    tenant: Hashable
 
 
 class Poster:
@@ -56,12 +55,16 @@ class Poster:
     async def post(
         self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: Hashable = None
     ) -> Answer:
-        """`kept_for`: who may use the connection again, for the same origin, if it ends well."""
+        """`kept_for`: who may use the connection again, for the same origin, if it ends well.
+
+        Of a pair the first is the tenant, who has a share of the lookups.
+        """
         target = target_of(url, self._rules)
         owner = None if kept_for is None else (kept_for, target.url.origin())
+        tenant = kept_for[0] if isinstance(kept_for, tuple) else kept_for
         try:
             async with asyncio.timeout(self._deadline):
-                return await self._ask(_Request(target, {**_OURS, **headers}, body, owner))
+                return await self._ask(_Request(target, {**_OURS, **headers}, body, owner, tenant))
         except TimeoutError as error:
             message = f"{target.host}: no whole answer within {self._deadline:g} s"
             raise Retryable(Code.WEBHOOK_TIMEOUT, message) from error
@@ -83,15 +86,16 @@ class Poster:
             except (aiohttp.ClientError, OSError):
                 if line.has_answered:
                     raise
-        places = await self._places(request.target)
+        places = await self._places(request)
         return await self._over(Line(places, self._trust, now=self._lines.now), request)
 
-    async def _places(self, target: Target) -> tuple[Address, ...]:
+    async def _places(self, request: _Request) -> tuple[Address, ...]:
         """Where to connect to: all that the name stands for at this moment, each of them checked."""
+        target = request.target
         if target.address is not None:
             found: tuple[Address, ...] = (target.address,)
         else:
-            found = await self._lookups.addresses(target.host)
+            found = await self._lookups.addresses(target.host, tenant=request.tenant)
         self._rules.check(target.host, found)
         return found[:_MOST_PLACES]
 
@@ -101,10 +105,6 @@ class Poster:
             async with line.session.post(
                 request.target.url, data=request.body, headers=request.headers, allow_redirects=False
             ) as response:
-                if response.status in _REDIRECTS:
-                    raise blocked(
-                        f"{request.target.host} answers {response.status}, and redirects are not followed"
-                    )
                 answer = await read_answer(response)
                 keep = request.owner is not None and ends_well(response, answer)
                 if not keep:

@@ -2,13 +2,15 @@
 
 The C library's lookup cannot be stopped. Each has a thread of its own, which nobody waits for in the end: a
 lookup that hangs holds up neither another one nor the end of the process. A name that is already being looked
-up is not looked up once more, so one silent name server costs one thread a name, and there is a limit.
+up is not looked up once more, so one silent name server costs one thread a name, and there is a limit, of
+which a tenant has an eighth.
 """
 
 import asyncio
 import socket
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from ipaddress import ip_address
 
@@ -17,6 +19,7 @@ from bpc_worker.handler_api import Code, Retryable
 
 Resolve = Callable[[str], tuple[Address, ...]]
 _Found = tuple[Address, ...] | None
+_SHARE = 8  # tenants whose names all hang, before the others notice
 
 
 def ask_the_system(host: str) -> tuple[Address, ...]:
@@ -30,13 +33,14 @@ class Lookups:
         self._seconds = seconds
         self._most = most
         self._under_way: dict[str, asyncio.Future[_Found]] = {}
+        self._by_tenant: Counter[Hashable] = Counter()
 
     @property
     def under_way(self) -> int:
         return len(self._under_way)
 
-    async def addresses(self, host: str) -> tuple[Address, ...]:
-        lookup = self._under_way.get(host) or self._begin(host)
+    async def addresses(self, host: str, *, tenant: Hashable = None) -> tuple[Address, ...]:
+        lookup = self._under_way.get(host) or self._begin(host, tenant)
         try:
             async with asyncio.timeout(self._seconds):
                 found = await asyncio.shield(lookup)
@@ -46,14 +50,16 @@ class Lookups:
             raise Retryable(Code.WEBHOOK_FAILED, f"{host}: the name has no address")
         return found
 
-    def _begin(self, host: str) -> "asyncio.Future[_Found]":
-        if len(self._under_way) >= self._most:
+    def _begin(self, host: str, tenant: Hashable) -> "asyncio.Future[_Found]":
+        share = self._most if tenant is None else max(1, self._most // _SHARE)
+        if len(self._under_way) >= self._most or self._by_tenant[tenant] >= share:
             raise Retryable(Code.WEBHOOK_TIMEOUT, "too many names are waiting for their name servers")
         loop = asyncio.get_running_loop()
         lookup: asyncio.Future[_Found] = loop.create_future()
 
         def tell(found: _Found) -> None:
             del self._under_way[host]
+            self._by_tenant -= Counter([tenant])  # who has none left is forgotten
             lookup.set_result(found)
 
         def look_up() -> None:
@@ -67,4 +73,5 @@ class Lookups:
 
         threading.Thread(target=look_up, name="lookup", daemon=True).start()
         self._under_way[host] = lookup
+        self._by_tenant[tenant] += 1
         return lookup

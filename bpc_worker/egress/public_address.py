@@ -6,8 +6,8 @@ nobody's receiver lives there. `ipaddress.is_global` is no substitute: to it NAT
 what it says of a mapped address has changed from one release of Python to the next.
 """
 
-from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -63,18 +63,29 @@ _V6 = (
     ("ff00::/8", "multicast (RFC 4291)"),
 )
 
+# Where clouds tell a machine its credentials: never a receiver, whatever networks are allowed.
+_METADATA = (
+    *("169.254.0.0/16", "fe80::/10"),  # AWS, Azure, Google, Oracle and most others: link-local
+    "100.100.100.200/32",  # Alibaba
+    "168.63.129.16/32",  # Azure
+    "192.0.0.192/32",  # Oracle
+    *("fd00:ec2::/64", "fd20:ce::/64", "fd00:42::42/128"),  # AWS, Google, Scaleway
+)
+
 SPECIAL_V4 = tuple((IPv4Network(network), what) for network, what in _V4)
 SPECIAL_V6 = tuple((IPv6Network(network), what) for network, what in _V6)
+_METADATA_NETWORKS = tuple(ip_network(each) for each in _METADATA)
 _GLOBAL_UNICAST_V6 = IPv6Network("2000::/3")  # all that has been given out
 _ISATAP = (0x00005EFE, 0x02005EFE)  # an IPv4 address stands behind these, in any prefix (RFC 5214)
 
 
 def refused_as(address: Address, allowed_private_networks: Iterable[Network] = ()) -> str | None:
-    """What is wrong with calling it; None: nothing. Those networks are allowed all the same."""
+    """What is wrong with calling it; None: nothing. Those networks are allowed all the same, but metadata."""
     if isinstance(address, IPv6Address) and address.scope_id is not None:
         return "bound to a network interface (RFC 4007)"
     if _inside(address, allowed_private_networks):
-        return None
+        hidden = any(_inside(each, _METADATA_NETWORKS) for each in (address, *_carried(address)))
+        return "cloud metadata, which is never called" if hidden else None
     return _first(address, SPECIAL_V4) if isinstance(address, IPv4Address) else _special_v6(address)
 
 
@@ -85,6 +96,13 @@ def _special_v6(address: IPv6Address) -> str | None:
     if special is None and (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
         return "ISATAP (RFC 5214)"
     return special
+
+
+def _carried(address: Address) -> Iterator[IPv4Address]:
+    """IPv4 addresses that may stand in it: where 6to4 has one, and where all other forms do, at its end."""
+    if isinstance(address, IPv6Address):
+        yield IPv4Address((int(address) >> 80) & 0xFFFFFFFF)
+        yield IPv4Address(int(address) & 0xFFFFFFFF)
 
 
 def _first(address: Address, table: Iterable[tuple[Network, str]]) -> str | None:

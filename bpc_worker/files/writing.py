@@ -61,10 +61,10 @@ def _link(unfinished: str, name: str, folder: int) -> None:
         _rename(unfinished, name, folder)
 
 
-def replace_whole(path: Path, content: bytes) -> None:
+def replace_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """The file with these bytes, whole at any moment; what was there before is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path, replace=True) as file:
+    with whole_file(path, mode=mode, replace=True) as file:
         file.write(content)
 
 

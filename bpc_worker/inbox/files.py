@@ -28,6 +28,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 RECIPE = "passport.yaml"
 
 _TAKING, _LOCK = ".taking", ".lock"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _MOST_DECLARED = 65_536
 _MOST_IN_FOLDER = 1000  # of a build: what is larger is refused before it is read
 _WHY = {
@@ -125,10 +126,26 @@ class Inbox:
 
         A link would lead to files of other tenants, or of the system.
         """
-        number = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
+        number = os.open(self._root, _FOLDER)
         try:
             for name in place:
-                inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=number)
+                inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=number)
+                os.close(number)
+                number = inner
+            yield Path(f"/proc/self/fd/{number}")
+        finally:
+            os.close(number)
+
+    @contextmanager
+    def _made(self, where: str, place: Place) -> Iterator[Path]:
+        """The same of a folder in done/ or rejected/, which are made; those two may be links themselves."""
+        (self._root / where).mkdir(exist_ok=True)
+        number = os.open(self._root / where, _FOLDER)
+        try:
+            for name in place:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=number)
+                inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=number)
                 os.close(number)
                 number = inner
             yield Path(f"/proc/self/fd/{number}")
@@ -171,16 +188,18 @@ class Inbox:
     def finish(self, found: Found) -> None:
         """Into done/. ChangedError when something was written after it was read: that is to be read, too."""
         self._check(found)
-        move(self.taken_at(found), free_name(self._root.joinpath(DONE, *found.place)))
+        with self._made(DONE, found.place[:-1]) as folder:
+            move(self.taken_at(found), free_name(folder / found.place[-1]))
         self._tidy(found)
 
     def reject(self, found: Found, refusal: dict[str, object]) -> None:
         """Into rejected/; the words first, so that whoever finds the file finds them too."""
-        target = free_name(self._root.joinpath(REJECTED, *found.place))
         said = refusal | {"at": datetime.now(UTC).isoformat(timespec="milliseconds")}
         words = json.dumps(said, indent=2, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        replace_whole(named_beside(target, ".error.json"), words)
-        move(self.taken_at(found), target)
+        with self._made(REJECTED, found.place[:-1]) as folder:
+            target = free_name(folder / found.place[-1])
+            replace_whole(named_beside(target, ".error.json"), words)
+            move(self.taken_at(found), target)
         self._tidy(found)
 
     def _tidy(self, found: Found) -> None:

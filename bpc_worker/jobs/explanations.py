@@ -153,7 +153,8 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     Code.WEBHOOK_FAILED: _retryable(
         "The receiver of a webhook answered with an error, or not in HTTP, or could not be reached.",
-        "a bug or an outage at the receiver, a wrong path, a name without an address, an expired certificate",
+        "a bug or an outage at the receiver, a wrong path, a redirect (nobody follows it), "
+        "a name without an address, an expired certificate",
         do=("nothing at first: it is tried again; then ask the receiver, with the delivery's id",),
     ),
     Code.WEBHOOK_TIMEOUT: _retryable(
@@ -164,10 +165,10 @@ EXPLANATIONS: dict[Code, Explanation] = {
     Code.WEBHOOK_BLOCKED: _permanent(
         "The address of a webhook is not one that may be called.",
         "it leads to an address that is not public, or to a port that `webhook.ports` does not name; "
-        "it is plain http in production, has a user name in it, or answers with a redirect",
+        "it is plain http in production, or has a user name in it",
         do=(
             "correct the endpoint's address; the message says what is wrong with it",
-            "a receiver in your own network, in development: BPC_WEBHOOK_ALLOW_CIDRS, BPC_WEBHOOK_PORTS",
+            "a receiver in your own network: BPC_WEBHOOK_PORTS, BPC_WEBHOOK_ALLOW_CIDRS (in prod …_REASON)",
         ),
     ),
     Code.WEBHOOK_GONE: _permanent(

@@ -1,7 +1,8 @@
 """The worker's Prometheus metrics: bounded labels, no ids."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -16,10 +17,10 @@ _SIZE_BUCKETS = tuple(float(1024 * 4**power) for power in range(8))  # 1 KiB to 
 
 
 class BoundedLabel:
-    """The first fifty values as they are, all later ones as `other`."""
+    """Those that are known and the first values up to fifty as they are, all later ones as `other`."""
 
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._seen = set(islice(known, MOST_LABEL_VALUES))
 
     def __call__(self, value: str) -> str:
         if value in self._seen:
@@ -31,10 +32,10 @@ class BoundedLabel:
 
 
 class Metrics:
-    def __init__(self) -> None:
+    def __init__(self, *, types: Iterable[str] = (), queues: Iterable[str] = ()) -> None:
         self.registry = CollectorRegistry()
-        self._type = BoundedLabel()
-        self._queue = BoundedLabel()
+        self._type = BoundedLabel(types)
+        self._queue = BoundedLabel(queues)
         self._target = BoundedLabel()
         self._claim_code = BoundedLabel()
         self._jobs = JobMetrics(self._job)

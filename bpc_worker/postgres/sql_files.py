@@ -1,6 +1,7 @@
 """Load sql/…: from inside the wheel, or from the checkout beside the package."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -29,10 +30,27 @@ def query(name: str) -> bytes:
     ).encode()
 
 
+def read_all() -> None:
+    """Every query at once: what runs for weeks must not need a descriptor, or the disk, for the next one."""
+    for path in _names_below(sql_root() / "queries"):
+        query(path)
+    for path in _names_below(sql_root() / "composed"):
+        composed(path)
+
+
+def _names_below(folder: Traversable, prefix: str = "") -> Iterator[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _names_below(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".sql"):
+            yield prefix + entry.name.removesuffix(".sql")
+
+
 def _text(path: str) -> str:
     return (sql_root() / path).read_text(encoding="utf-8")
 
 
+@cache
 def composed(name: str) -> str:
     """The text of sql/composed/<name>.sql, with places for names that are checked before."""
     return _text(f"composed/{name}.sql")

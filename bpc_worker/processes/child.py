@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -14,8 +15,8 @@ import msgspec
 
 from bpc_worker.handler_api import ChildTask, Code, JobError
 from bpc_worker.observability.tracebacks import type_and_place
-from bpc_worker.processes import hardening
-from bpc_worker.processes.frames import ChildAnswer, ChildCall, ChildFailure, frame, read_frame
+from bpc_worker.processes import confinement, hardening
+from bpc_worker.processes.frames import ChildAnswer, ChildCall, ChildFailure, ChildOrders, frame, read_frame
 
 _PR_SET_PDEATHSIG = 1
 _MEGABYTE = 1024 * 1024
@@ -24,14 +25,21 @@ _STATM = Path("/proc/self/statm")
 
 
 def main() -> None:
-    parent, memory_mb, cpu_seconds = (int(word) for word in sys.argv[1:4])
-    _die_with(parent)
-    _limit(memory_mb)
+    orders = msgspec.json.decode(sys.argv[1], type=ChildOrders)
+    _die_with(orders.worker)
+    confinement.offer_to_the_oom_killer()
+    resource.setrlimit(resource.RLIMIT_AS, (orders.memory_mb * _MEGABYTE,) * 2)
     os.nice(_NICENESS)
+    for module in orders.modules:  # which the account need not be able to read
+        with suppress(Exception):  # whoever asks for its task is told
+            import_module(module)
+    confinement.confine(orders.account, network=False)
+    _die_with(orders.worker)
+    hardening.close_memory()  # a core would hold customers' documents
     calls = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # a print() in a task must not get between the answers
-    serve(calls, answers, cpu_seconds)
+    serve(calls, answers, orders.cpu_seconds)
 
 
 def _die_with(parent: int) -> None:
@@ -39,11 +47,6 @@ def _die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before we asked
         os._exit(1)
-
-
-def _limit(memory_mb: int) -> None:
-    hardening.close_memory()  # a core would hold customers' documents
-    resource.setrlimit(resource.RLIMIT_AS, (memory_mb * _MEGABYTE,) * 2)
 
 
 def _size() -> int:

@@ -9,6 +9,16 @@ HEADER = struct.Struct(">I")
 LARGEST_FRAME = 256 * 1024 * 1024
 
 
+class ChildOrders(msgspec.Struct, frozen=True):
+    """What a child is told when it is started."""
+
+    worker: int  # its parent, with which it dies
+    memory_mb: int
+    cpu_seconds: int
+    modules: tuple[str, ...]  # of the tasks, imported before it becomes somebody else
+    account: tuple[int, int] | None
+
+
 class ChildCall(msgspec.Struct, frozen=True):
     task: str  # "package.module:ATTRIBUTE" of a ChildTask
     body: bytes

@@ -13,7 +13,7 @@ _PR_SET_DUMPABLE = 4
 _NO_CORE = 1
 
 
-def leave_no_core() -> None:
+def _leave_no_core() -> None:
     """Where less is allowed already, that stays. Programs that are started inherit it."""
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     most = _NO_CORE if hard == resource.RLIM_INFINITY else min(_NO_CORE, hard)
@@ -21,8 +21,11 @@ def leave_no_core() -> None:
 
 
 def close_memory() -> None:
-    """No core by any setting, and nobody but root may look into this process."""
-    leave_no_core()
+    """No core by any setting, and nobody but root may look into this process: its memory, its environment.
+
+    Not even another process of the same account. Programs that are started do not inherit the latter.
+    """
+    _leave_no_core()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0)
 

@@ -7,12 +7,14 @@ import signal
 import sys
 import time
 from asyncio.subprocess import Process
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
 from bpc_worker.handler_api import (
+    AnyChildTask,
     ChildTask,
     Code,
     JobError,
@@ -22,7 +24,15 @@ from bpc_worker.handler_api import (
     Retryable,
 )
 from bpc_worker.observability import log
-from bpc_worker.processes.frames import HEADER, LARGEST_FRAME, ChildAnswer, ChildCall, ChildFailure
+from bpc_worker.processes.confinement import Account
+from bpc_worker.processes.frames import (
+    HEADER,
+    LARGEST_FRAME,
+    ChildAnswer,
+    ChildCall,
+    ChildFailure,
+    ChildOrders,
+)
 
 _log = log.get("children")
 _AHEAD_SECONDS = 0.1  # of work at hand, so that no child waits for the next claim
@@ -36,13 +46,19 @@ class ChildLimits:
     processes: int = 2
     memory_mb: int = 1024
     cpu_seconds: int = 300
+    account: Account | None = None  # whose children are, where the worker is root
 
 
 class Children:
     """Lives in the handlers' event loop."""
 
-    def __init__(self, limits: ChildLimits) -> None:
+    def __init__(self, limits: ChildLimits, tasks: Iterable[AnyChildTask] = ()) -> None:
         self._limits = limits
+        # Another account may not be able to read them later; else each is imported when it is needed.
+        modules = dict.fromkeys(
+            module for task in tasks for module in (task.name.partition(":")[0], *task.imports)
+        )
+        self._modules = () if limits.account is None else tuple(modules)
         self._free = asyncio.Semaphore(limits.processes)
         self._idle: list[Process] = []
         self._all: set[Process] = set()
@@ -90,9 +106,12 @@ class Children:
 
     async def _start(self) -> Process:
         limits = self._limits
+        orders = ChildOrders(
+            worker=os.getpid(), memory_mb=limits.memory_mb, cpu_seconds=limits.cpu_seconds,
+            modules=self._modules, account=limits.account,
+        )  # fmt: skip
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", "bpc_worker.child",
-            str(os.getpid()), str(limits.memory_mb), str(limits.cpu_seconds),
+            sys.executable, "-I", "-m", "bpc_worker.child", msgspec.json.encode(orders).decode(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -80,10 +80,14 @@ async def run(
 ) -> tuple[int | None, Conversation]:
     """Exit code and what was said. Everything that the program started ends with us, whatever happens.
 
-    Unless it is heard out, a program that says more than `limit` is ended, and has no exit code.
+    Unless it is heard out, a program that says more than `limit` is ended, and has no exit code. Unless it is
+    trusted, it has the rights of its account and no more, and no network unless the command says so.
     """
     mark = f"{token_hex(16)} "
-    transport, program = await _start(what, command, args, env, mark, Conversation(limit, hear_out=hear_out))
+    orders = _orders(command, env, mark)
+    transport, program = await _start(
+        what, command, args, env, orders, Conversation(limit, hear_out=hear_out)
+    )
     try:
         async with asyncio.timeout(command.timeout_seconds):
             _tell(transport, stdin)
@@ -100,22 +104,28 @@ async def run(
     return code, program
 
 
-async def _start(
-    what: str,
-    command: Command,
-    args: Sequence[str],
-    env: Mapping[str, str],
-    mark: str,
-    program: Conversation,
-) -> tuple[asyncio.SubprocessTransport, Conversation]:
+def _orders(command: Command, env: Mapping[str, str], mark: str) -> str:
+    confined = {"account": command.account, "network": command.network}
     orders = {
         "worker": os.getpid(),
         "mark": mark,
         "memory_mb": command.memory_mb,
         "cpu_seconds": command.cpu_seconds,
         "lc_ctype": env.get("LC_CTYPE"),
+        "confined": None if command.trusted else confined,
     }
-    watched = (sys.executable, "-I", "-S", watcher.__file__, msgspec.json.encode(orders).decode())
+    return msgspec.json.encode(orders).decode()
+
+
+async def _start(
+    what: str,
+    command: Command,
+    args: Sequence[str],
+    env: Mapping[str, str],
+    orders: str,
+    program: Conversation,
+) -> tuple[asyncio.SubprocessTransport, Conversation]:
+    watched = (sys.executable, "-I", "-S", "-c", watcher.START, orders)
     loop = asyncio.get_running_loop()
     try:
         return await loop.subprocess_exec(

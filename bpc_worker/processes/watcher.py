@@ -1,12 +1,13 @@
-"""Watch over one external program: `python -I -S watcher.py ORDERS PROGRAM ARGUMENT…`, by its path.
+"""Watch over one external program: `python -I -S -c START ORDERS PROGRAM ARGUMENT…`.
 
 It starts the program with limits, ends as the program ends, and takes everything with it that the program
 left behind: what loses its parent becomes a child of this process, even if it made itself a daemon. When
-the worker dies, by SIGKILL too, the system tells this process, which then ends all of them. Only the standard
-library is imported: it starts in milliseconds.
+the worker dies, by SIGKILL too, the system tells this process, which then ends all of them. It imports the
+standard library and what needs no more: it starts in milliseconds.
 
 ORDERS is JSON: the worker's pid, the limits memory_mb and cpu_seconds of each process, the LC_CTYPE that the
-program is to have, and the mark in front of why it cannot be started.
+program is to have, the mark in front of why it cannot be started, and `confined`: the account that the
+program runs under and whether it may use the network, or null for one that is trusted.
 """
 
 import ctypes
@@ -18,8 +19,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from bpc_worker.processes import confinement
+
+START = (
+    f"import sys; sys.path.append({str(Path(__file__).parents[2])!r})\n"
+    "from bpc_worker.processes.watcher import main; main()"
+)
 CANNOT_START = 127
 
 _PR_SET_PDEATHSIG = 1
@@ -44,18 +51,17 @@ def main() -> NoReturn:
     _end_as(_status_of(child))
 
 
-def _become(program: list[str], told: dict[str, object], watcher: int) -> NoReturn:
+def _become(program: list[str], told: dict[str, Any], watcher: int) -> NoReturn:
     try:
         os.setpgid(0, 0)  # what it sends to its own group does not concern the watcher
-        _when_parent_dies(signal.SIGKILL, parent=watcher)
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself
             signal.signal(ignored, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
-        _limit(resource.RLIMIT_CORE, _NO_CORE)
-        if isinstance(memory := told["memory_mb"], int):
-            _limit(resource.RLIMIT_AS, memory * _MEGABYTE)
-        if isinstance(seconds := told["cpu_seconds"], int):
-            _limit(resource.RLIMIT_CPU, seconds)
+        _limit_all(told["memory_mb"], told["cpu_seconds"])
+        confinement.offer_to_the_oom_killer()
+        if (confined := told["confined"]) is not None:
+            confinement.confine(confined["account"], network=confined["network"])
+        _when_parent_dies(signal.SIGKILL, parent=watcher)
         os.environ.pop("LC_CTYPE", None)  # which Python has put there
         if isinstance(given := told["lc_ctype"], str):
             os.environ["LC_CTYPE"] = given
@@ -70,6 +76,14 @@ def _when_parent_dies(which: signal.Signals, *, parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, which)
     if os.getppid() != parent:  # it died before we asked
         os._exit(1)
+
+
+def _limit_all(memory_mb: int | None, cpu_seconds: int | None) -> None:
+    _limit(resource.RLIMIT_CORE, _NO_CORE)
+    if memory_mb is not None:
+        _limit(resource.RLIMIT_AS, memory_mb * _MEGABYTE)
+    if cpu_seconds is not None:
+        _limit(resource.RLIMIT_CPU, cpu_seconds)
 
 
 def _limit(what: int, most: int) -> None:
@@ -130,7 +144,3 @@ def _children() -> Iterator[int]:
 def _parent_in(stat: bytes) -> bytes:
     """The name before it is in brackets, and may hold anything."""
     return stat.rpartition(b")")[2].split()[1]
-
-
-if __name__ == "__main__":
-    main()

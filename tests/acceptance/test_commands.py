@@ -111,7 +111,7 @@ def test_enqueue_and_once_run_a_job(db: Database) -> None:
         "--payload", '{"command": "hi", "args": ["there"]}',
     )  # fmt: skip
     assert queued.returncode == 0, queued.stderr
-    ran = command(db.url, "once", BPC_COMMANDS='{"hi": {"argv": ["/bin/echo"]}}')
+    ran = command(db.url, "once", BPC_COMMANDS='{"hi": {"argv": ["/bin/echo"], "args": ["[a-z]+"]}}')
     row = db.job(queued.stdout.strip())
 
     assert ran.returncode == 0, ran.stderr

@@ -1,6 +1,7 @@
 """Faults planted for real: the doctor names each, what it says to paste mends it, and then it is gone."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,16 +14,17 @@ from bpc_worker.doctor.catalogue import expected
 from bpc_worker.postgres import migrate as migrations
 from bpc_worker.postgres.embedded.server import Server
 from tests.support.database import free_port, postgres
-from tests.support.patients import SALTS, SEED, Patient, make_template, patient
+from tests.support.patients import SALTS, SEED, Patient, make_template, patient, secret_file
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.worker import COMMAND
 
 PROD = {
     "BPC_ENV": "prod",
     "BPC_SIGNING_KEY_ID": "2027-01",
-    "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64": SEED,
-    "BPC_DISCLOSURE_KEY": SALTS,
+    "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64_FILE": secret_file(SEED),
+    "BPC_DISCLOSURE_KEY_FILE": secret_file(SALTS),
     "PYTHONPATH": "",  # the handlers of the tests are not installed here
+    **({"BPC_WORKER_CHILD_ACCOUNT": "nobody"} if os.geteuid() == 0 else {}),
 }
 
 
@@ -359,7 +361,10 @@ def without(settings: dict[str, object], *names: str) -> dict[str, object]:
 
 def test_a_worker_without_keys(ill: Patient) -> None:
     ill.settings = without(
-        ill.settings, "BPC_SIGNING_KEY_ID", "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64", "BPC_DISCLOSURE_KEY"
+        ill.settings,
+        "BPC_SIGNING_KEY_ID",
+        "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64_FILE",
+        "BPC_DISCLOSURE_KEY_FILE",
     )
     found = ill.examined()
     assert found.names() == {"keys.missing", "keys.disclosure"}
@@ -437,7 +442,7 @@ def test_a_key_that_was_revoked_under_another_name(ill: Patient) -> None:
     [("exit 3", "exit code 3"), ("sleep 60", "did not end within 1 s"), ("echo no", "not a signature")],
 )
 def test_a_signer_that_does_not_sign(ill: Patient, script: str, said: str) -> None:
-    ill.settings = without(ill.settings, "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64") | {
+    ill.settings = without(ill.settings, "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64_FILE") | {
         "BPC_SIGNING_COMMAND": json.dumps({"argv": ["/bin/sh", "-c", script], "timeout_seconds": 1}),
         "BPC_SIGNING_PUBLIC_KEY": Ed25519Signer("", bytes(32)).public_key.hex(),
     }
@@ -471,6 +476,31 @@ def test_every_problem_of_the_configuration_is_a_finding(ill: Patient) -> None:
 
     assert (found.code, len(found.findings), found.names()) == (1, 2, {"configuration.invalid"})
     assert ill.examined_after("\n".join(each["fix"] for each in found.findings)).findings == []
+
+
+def test_plain_tcp_to_another_machine_is_told_with_the_way_out(ill: Patient) -> None:
+    ill.settings["BPC_QUEUE_URL"] = "amqp://guest:guest@192.0.2.1/"
+    ill.settings["BPC_QUEUE_ENABLED"] = "on"
+    found = ill.examined()
+
+    finding = found.one("configuration.plain")
+    assert (found.code, len(found.findings)) == (1, 1)
+    assert "amqps://" in finding["what"]
+    assert "BPC_QUEUE_ALLOW_PLAIN" in finding["fix"]
+
+
+def test_keys_that_others_can_read_are_notes(ill: Patient, tmp_path: Path) -> None:
+    del ill.settings["BPC_DISCLOSURE_KEY_FILE"]
+    ill.settings["BPC_DISCLOSURE_KEY"] = SALTS
+    seed = Path(secret_file(SEED))
+    seed.chmod(0o644)
+    ill.settings["BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64_FILE"] = str(seed)
+    found = ill.examined()
+
+    assert found.code == 0
+    assert found.names() == {"configuration.key_in_environment", "configuration.open_secret"}
+    fixes = "\n".join(each["fix"] for each in found.findings)
+    assert ill.examined_after(f"cd {tmp_path}\n{fixes}").findings == []
 
 
 def test_old_names_are_notes_with_the_new_ones(ill: Patient) -> None:

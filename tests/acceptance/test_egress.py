@@ -11,6 +11,7 @@ import pytest
 from tests.support.certificates import Authority
 from tests.support.database import Database
 from tests.support.island import Island, can_be_made, island, worker_inside
+from tests.support.patients import secret_file
 from tests.support.webhook_jobs import Deliveries
 from tests.support.worker import until
 
@@ -43,7 +44,7 @@ SPELLINGS = [
 TRICKS = [
     "http://good.test/", "https://good.test:80/", "https://good.test:8080/", "https://user@good.test/",
     "https://good.test@127.0.0.1/", "https://good.test\\@127.0.0.1/", "https://127.0.0.1\\@good.test/",
-    "https://good.test/moved", "file:///etc/passwd", "https:good.test",
+    "file:///etc/passwd", "https:good.test",
     "https://[::1/", "https://[::g]/", "https://a\N{ACCOUNT OF}b.test/", "https://good.test:99999/", "https://xn--a/",
 ]  # fmt: skip
 
@@ -82,15 +83,18 @@ def test_a_worker_calls_what_is_public_and_nothing_else(
     _can_be_reached(place)
     before = place.accepted
     deliveries = Deliveries(db, **KEYS)
-    bad, good = _forbidden_urls(), [f"https://{host}/" for host in GOOD]
-    deliveries.add(*bad, *good)
+    bad, good, moved = _forbidden_urls(), [f"https://{host}/" for host in GOOD], "https://good.test/moved"
+    deliveries.add(*bad, *good, moved)
+    put_off = deliveries.queue(moved)
     refused, sent = [deliveries.queue(url) for url in bad], [deliveries.queue(url) for url in good]
-    proxy = "http://127.0.0.1:3128"
+    proxy, keys = "http://127.0.0.1:3128", secret_file(KEYS["BPC_WEBHOOK_SEALING_KEYS"])
     with worker_inside(
         place, db, BPC_ENV="prod", BPC_WEBHOOK_CA_FILE=authority.ca_file,
-        HTTPS_PROXY=proxy, HTTP_PROXY=proxy, ALL_PROXY=proxy, https_proxy=proxy, all_proxy=proxy, **KEYS,
+        HTTPS_PROXY=proxy, HTTP_PROXY=proxy, ALL_PROXY=proxy, https_proxy=proxy, all_proxy=proxy,
+        BPC_WEBHOOK_SEALING_KEYS_FILE=keys,
     ) as running:  # fmt: skip
-        until(lambda: _ended(db) == len(refused) + len(sent), within=60, what="every job ended")
+        until(lambda: _ended(db) >= len(refused) + len(sent), within=60, what="every job ended")
+        until(lambda: db.job(put_off)["last_error"] is not None, within=20, what="the redirect was met")
         assert running.stop() == 0
     came = place.accepted - before
 
@@ -98,9 +102,12 @@ def test_a_worker_calls_what_is_public_and_nothing_else(
     assert not wrong, [each["last_error"] for each in wrong]
     assert {deliveries.status(job) for job in refused} == {"FAILED"}
     assert {deliveries.status(job) for job in sent} == {"DELIVERED"}
-    # One connection for each good one, and one that was answered with a redirect.
+    redirected = deliveries.delivery(put_off)
+    assert redirected["http_status"] == 307
+    assert str(redirected["error_message"]).startswith("WEBHOOK_FAILED: good.test answered 307, and")
+    # One connection for each good one, and for each attempt that was answered with a redirect.
     assert {each.split()[0] for each in came} == {PUBLIC, PUBLIC_6}
-    assert sum(came.values()) == len(GOOD) + 1
+    assert sum(came.values()) == len(GOOD) + int(str(db.job(put_off)["attempts"]))
     assert came == Counter({each: count for each, count in came.items() if each.endswith(" 443")})
     db.check_history()
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
@@ -106,5 +107,17 @@ def test_the_private_key_is_in_no_child(db: Database, tmp_path: Path) -> None:
 
 
 def _both(there: dict[int, str]) -> dict[int, str]:
-    kinds = ("bpc_worker.child", "watcher.py", "sleep")
+    kinds = ("bpc_worker.child", "processes.watcher", "sleep")
     return there if all(any(kind in said for said in there.values()) for kind in kinds) else {}
+
+
+def test_children_under_an_account_that_reads_none_of_our_files_make_a_passport(
+    db: Database, tmp_path: Path
+) -> None:
+    """All kinds of children, the one that draws too: what they need was imported before."""
+    path, nobody = pipeline(db), str(pwd.getpwnam("nobody").pw_uid)
+    with worker(db.url_as("bpc_worker"), BPC_WORKER_CHILD_ACCOUNT="nobody") as running:
+        assert path.ended(path.build(battery(tmp_path / "battery", "S-1"))).state == "DONE"
+        statuses = [Path(f"/proc/{pid}/status").read_text() for pid in children(running)]
+
+    assert {status.partition("Uid:")[2].split()[0] for status in statuses} == {nobody}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.database import Database
 from tests.support.outages import lease
-from tests.support.worker import until, worker
+from tests.support.worker import command, until, worker
 
 SLEEPER = """
 import os, subprocess, sys, time
@@ -21,7 +21,13 @@ print('"done"')
 
 
 def commands(**scripts: str) -> str:
-    return json.dumps({name: {"argv": [sys.executable, "-I", "-c", text]} for name, text in scripts.items()})
+    """Each takes one argument, if any."""
+    return json.dumps(
+        {
+            name: {"argv": [sys.executable, "-I", "-c", text], "args": ["/.*"]}
+            for name, text in scripts.items()
+        }
+    )
 
 
 def test_a_program_s_answer_is_the_result_of_its_job(db: Database) -> None:
@@ -69,9 +75,40 @@ def test_a_worker_that_is_killed_takes_its_programs_along_and_another_runs_them_
     assert db.job(job_id)["attempts"] == 2
 
 
+def test_arguments_that_nobody_allowed_end_the_job_with_what_to_do(db: Database, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    args = ["-exec", "/bin/sh", "-c", f"id > {made}", "{}", "+"]
+    job_id = db.enqueue("RUN_COMMAND", json.dumps({"command": "find", "args": args}))
+    allowed = json.dumps({"find": {"argv": ["/usr/bin/find", "/etc/passwd"]}})
+    with worker(db.url_as("bpc_worker"), BPC_COMMANDS=allowed):
+        until(lambda: db.job(job_id)["status"] == "FAILED", within=20)
+
+    row = db.job(job_id)
+    assert (row["fail_code"], row["attempts"]) == ("FORBIDDEN", 1)
+    assert "commands.find.args" in str(row["last_error"])
+    assert not made.exists()
+
+
+def test_a_program_for_one_tenant_by_its_name(db: Database) -> None:
+    insert = "INSERT INTO jobs (tenant_id, type, payload) VALUES (%s, 'RUN_COMMAND', %s) RETURNING job_id"
+    jobs = [db.one(insert, [db.tenant(name), '{"command": "hi"}'])["job_id"] for name in ("acme", "other")]
+    acme, other = map(str, jobs)
+    allowed = json.dumps({"hi": {"argv": ["/bin/echo"], "tenants": ["acme"]}})
+    with worker(db.url_as("bpc_worker"), BPC_COMMANDS=allowed):
+        until(lambda: db.job(acme)["status"] == "SUCCEEDED", within=20)
+        until(lambda: db.job(other)["status"] == "FAILED", within=20)
+
+
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     return True
+
+
+def test_an_account_that_children_cannot_have_is_told_at_the_start(db: Database) -> None:
+    done = command(db.url, "run", BPC_WORKER_CHILD_ACCOUNT="no-such-account")
+
+    assert done.returncode == 2
+    assert ("no account 'no-such-account'" in done.stderr) or ("only root can" in done.stderr)

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -29,6 +30,11 @@ class Hands:
         self.commands = commands
         self.job = SimpleNamespace(job_id=uuid4(), tenant_id=uuid4(), attempt=3)
         self.lost = False
+        self.name = "somebody"
+
+    async def read(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
+        assert (name, params) == ("tenants/name", {"tenant_id": self.job.tenant_id})
+        return [{"name": self.name}]
 
     def check_lease(self) -> None:
         if self.lost:
@@ -48,10 +54,58 @@ async def test_json_goes_in_and_comes_out() -> None:
 
 
 async def test_arguments_are_passed_without_a_shell() -> None:
-    hands = Hands(show=python("import sys; print(sys.argv[1:])"))
+    hands = Hands(show=python("import sys; print(sys.argv[1:])", args=(".*", ".*")))
     result = await run(hands, command="show", args=["$HOME; rm -rf /", "`id`"])
 
     assert result["stdout"] == "['$HOME; rm -rf /', '`id`']\n"
+
+
+async def test_a_program_takes_no_arguments_unless_the_configuration_says_so(tmp_path: Path) -> None:
+    """`find` runs whatever it is told to, so an allow-list of programs alone is none."""
+    (tmp_path / "file").touch()
+    made = tmp_path / "made"
+    hands = Hands(find=Command(argv=("/usr/bin/find", str(tmp_path))))
+    with pytest.raises(Permanent, match=r"FORBIDDEN: command 'find' takes no arguments.*find\.args"):
+        await run(hands, command="find", args=["-exec", "/bin/sh", "-c", f"id > {made}", "{}", "+"])
+
+    assert not made.exists()
+    assert (await run(hands, command="find"))["exit_code"] == 0
+
+
+async def test_an_argument_must_match_the_pattern_at_its_place_as_a_whole() -> None:
+    hands = Hands(show=Command(argv=("/bin/echo",), args=("[a-z]+", r"\d{1,3}")))
+
+    assert (await run(hands, command="show", args=["part", "417"]))["stdout"] == "part 417\n"
+    assert (await run(hands, command="show", args=["part"]))["stdout"] == "part\n"
+    for args, place in ((["part", "417x"], 2), (["-n", "4"], 1), (["part\n", "4"], 1), (["", "4"], 1)):
+        with pytest.raises(
+            Permanent, match=rf"VALIDATION_ERROR: command 'show': argument {place} "
+        ) as caught:
+            await run(hands, command="show", args=args)
+        assert "417x" not in str(caught.value)  # payloads are not quoted
+    with pytest.raises(Permanent, match="FORBIDDEN: command 'show' takes at most 2 arguments"):
+        await run(hands, command="show", args=["part", "4", "-x"])
+
+
+async def test_an_argument_that_is_longer_than_anybody_needs_is_not_looked_at() -> None:
+    hands = Hands(show=Command(argv=("/bin/echo",), args=(".*",)))
+    with pytest.raises(Permanent, match="VALIDATION_ERROR: command 'show': argument 1 has 5000 characters"):
+        await run(hands, command="show", args=["x" * 5000])
+
+
+async def test_a_program_for_some_tenants_is_not_for_others() -> None:
+    ours = uuid4()
+    by_id = Hands(hi=Command(argv=("/bin/echo",), tenants=(str(ours),)))
+    by_name = Hands(hi=Command(argv=("/bin/echo",), tenants=("acme",)))
+    for hands in (by_id, by_name):
+        with pytest.raises(Permanent, match=r"FORBIDDEN: command 'hi' is not for this tenant.*hi\.tenants"):
+            await run(hands, command="hi")
+    by_name.name = str(ours)  # a name that looks like another tenant's id is a name
+    with pytest.raises(Permanent, match="FORBIDDEN"):
+        await run(by_name, command="hi")
+    by_id.job.tenant_id, by_name.name = ours, "acme"
+
+    assert [(await run(hands, command="hi"))["exit_code"] for hands in (by_id, by_name)] == [0, 0]
 
 
 async def test_a_name_outside_the_allow_list_is_refused() -> None:
@@ -198,14 +252,16 @@ while not os.path.exists(sys.argv[1]):
 
 
 async def test_a_daemon_ends_with_the_program_that_left_it(tmp_path: Path) -> None:
-    result = await run(Hands(leave=python(DAEMON)), command="leave", args=[str(tmp_path / "pid")])
+    result = await run(
+        Hands(leave=python(DAEMON, args=(".*",))), command="leave", args=[str(tmp_path / "pid")]
+    )
 
     assert result["exit_code"] == 0
     assert await _gone(int((tmp_path / "pid").read_text()))
 
 
 async def test_a_daemon_ends_with_the_time_of_its_program(tmp_path: Path) -> None:
-    hands = Hands(leave=python(f"{DAEMON}\ntime.sleep(600)", timeout_seconds=2.0))
+    hands = Hands(leave=python(f"{DAEMON}\ntime.sleep(600)", timeout_seconds=2.0, args=(".*",)))
     with pytest.raises(Retryable, match="COMMAND_TIMEOUT"):
         await run(hands, command="leave", args=[str(tmp_path / "pid")])
 
@@ -216,7 +272,7 @@ WORKER = """
 import asyncio, sys
 from tests.integration.test_run_command import DAEMON, Hands, python, run
 TELL = "\\nopen(sys.argv[2], 'w').write(str(os.getpid()))\\ntime.sleep(600)"
-hands = Hands(leave=python(DAEMON + TELL))
+hands = Hands(leave=python(DAEMON + TELL, args=(".*", ".*")))
 asyncio.run(run(hands, command="leave", args=sys.argv[1:]))
 """
 
@@ -344,7 +400,7 @@ async def test_a_program_that_closes_its_output_early_is_waited_for(tmp_path: Pa
         "import os, sys; print(1, flush=True); os.close(1); os.close(2)\n"
         "import time; time.sleep(0.3); open(sys.argv[1], 'w').close()"
     )
-    result = await run(Hands(shy=python(script)), command="shy", args=[str(tmp_path / "made")])
+    result = await run(Hands(shy=python(script, args=(".*",))), command="shy", args=[str(tmp_path / "made")])
 
     assert result["answer"] == 1
     assert (tmp_path / "made").exists()

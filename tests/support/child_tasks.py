@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from bpc_worker.handler_api import ChildTask, Permanent
+from tests.support.reach import everything
 
 
 class Ask(msgspec.Struct):
@@ -81,3 +82,18 @@ def burn(request: Burn) -> Burnt:
 
 
 BURN = ChildTask(name="tests.support.child_tasks:BURN", request=Burn, response=Burnt, run=burn)
+
+
+class Reach(msgspec.Struct):
+    worker: int
+
+
+class Reached(msgspec.Struct):
+    found: dict[str, str]
+
+
+def reach(request: Reach) -> Reached:
+    return Reached(everything(request.worker))
+
+
+REACH = ChildTask(name="tests.support.child_tasks:REACH", request=Reach, response=Reached, run=reach)

@@ -58,9 +58,11 @@ class Deliveries:
 
     def status(self, job: str) -> str:
         """Of its delivery."""
-        row = self._db.one(
-            "SELECT d.status FROM webhook_deliveries d JOIN jobs j"
+        return str(self.delivery(job)["status"])
+
+    def delivery(self, job: str) -> dict[str, object]:
+        return self._db.one(
+            "SELECT d.* FROM webhook_deliveries d JOIN jobs j"
             " ON j.idempotency_key = d.webhook_delivery_id::text WHERE j.job_id = %s",
             [job],
         )
-        return str(row["status"])

@@ -30,7 +30,9 @@ def load_settings(config_path: str | None, **flags: object) -> "Settings":
 
     from bpc_worker.config import load as config
     from bpc_worker.observability import log
+    from bpc_worker.processes import hardening
 
+    hardening.close_memory()  # before there is anything to see in it but the environment
     given = {name.replace("__", "."): value for name, value in flags.items() if value is not None}
     settings = config.load(
         env=os.environ,
@@ -65,7 +67,6 @@ def keep_secrets() -> None:
     from bpc_worker.config.settings import KEYS
     from bpc_worker.processes import hardening
 
-    hardening.leave_no_core()
     hardening.forget(name for key in KEYS if key.secret for name in key.variables)
 
 

@@ -288,3 +288,34 @@ def test_what_cannot_be_taken_at_once_stays_where_it_is(
     with pytest.raises(OSError, match="cross-device"):
         inbox.take(found)
     assert path.read_text() == "content"
+
+
+@pytest.mark.parametrize("link", ["rejected/acme", "rejected/acme/BOM"])
+def test_no_link_leads_what_is_rejected_elsewhere(inbox: Inbox, tmp_path: Path, link: str) -> None:
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
+    elsewhere.mkdir()
+    put(tmp_path, "acme/BOM/bom.csv")
+    found = only(inbox)
+    inbox.take(found)
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(elsewhere)
+    with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+        inbox.reject(found, {"message": "no"})
+
+    assert list(elsewhere.iterdir()) == []
+    assert inbox.read(found, LIMIT) == b"content"  # and it is still there, for the next look
+
+
+def test_words_beside_a_rejected_file_replace_a_link_and_what_it_leads_to_stays(
+    inbox: Inbox, tmp_path: Path
+) -> None:
+    victim = put(tmp_path.parent, f"{tmp_path.name}-victim", "precious")
+    put(tmp_path, "acme/BOM/bom.csv")
+    found = only(inbox)
+    inbox.take(found)
+    words = tmp_path / "rejected/acme/BOM/bom.csv.error.json"
+    words.parent.mkdir(parents=True)
+    words.symlink_to(victim)
+    inbox.reject(found, {"message": "no"})
+
+    assert (victim.read_text(), words.is_symlink()) == ("precious", False)

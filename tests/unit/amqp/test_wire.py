@@ -126,3 +126,10 @@ def test_a_blinded_header_keeps_its_length_and_says_nothing(properties: bytes, f
 
 def test_a_body_is_gone() -> None:
     assert strip_message(3, ContentBody(b"secret").marshal()) is None
+
+
+async def test_a_frame_of_any_size_is_not_waited_for() -> None:
+    wire = asyncio.StreamReader()
+    wire.feed_data(struct.pack(">BHI", 3, CHANNEL, 0xFFFFFFFF) + bytes(1000))
+    with pytest.raises(ConnectionError, match="frame of 4294967295 bytes"):
+        await asyncio.wait_for(BlindReader(wire).readexactly(7), 1)

@@ -179,6 +179,9 @@ COMMANDS = {
         "timeout_seconds": 2.5,
         "env": {"LANG": "C"},
         "cwd": "/tmp",  # noqa: S108 - only a path
+        "args": ["[a-z]+", r"\d+"],
+        "tenants": ["acme"],
+        "network": True,
     },
     "ls": {"argv": ["/bin/ls"], "cwd": None},
 }
@@ -191,6 +194,9 @@ def test_commands_come_from_the_file_or_as_json_from_the_environment() -> None:
             timeout_seconds=2.5,
             env={"LANG": "C"},
             cwd="/tmp",  # noqa: S108 - only a path
+            args=("[a-z]+", r"\d+"),
+            tenants=("acme",),
+            network=True,
         ),
         "ls": Command(argv=("/bin/ls",), timeout_seconds=60, env={}, cwd=None),
     }
@@ -219,6 +225,11 @@ def test_commands_come_from_the_file_or_as_json_from_the_environment() -> None:
         ("ls", {"argv": ["/bin/ls"], "env": {"A=B": "1"}}, "`$.env`"),
         ("ls", {"argv": ["/bin/ls"], "cwd": "here"}, "`$.cwd`"),
         ("ls", {"argv": ["/bin/ls"], "shell": True}, "unknown field `shell`"),
+        ("ls", {"argv": ["/bin/ls"], "trusted": True}, "unknown field `trusted`"),
+        ("ls", {"argv": ["/bin/ls"], "args": ["[a-"]}, "args[0] is no regular expression"),
+        ("ls", {"argv": ["/bin/ls"], "args": ".*"}, "`$.args`"),
+        ("ls", {"argv": ["/bin/ls"], "tenants": []}, "`$.tenants`"),
+        ("ls", {"argv": ["/bin/ls"], "network": "yes"}, "`$.network`"),
         ("ls", ["/bin/ls"], "Expected `object`, got `array`"),
     ],
 )
@@ -228,6 +239,11 @@ def test_a_bad_command_is_refused_with_its_place(name: str, entry: object, detai
     assert text.startswith("commands (flag): *** is not allowed; allowed: a mapping")
     assert f"({name}: " in text
     assert detail in text
+
+
+@pytest.mark.parametrize("more", [{"args": [".*"]}, {"tenants": ["acme"]}, {"network": True}])
+def test_a_signing_command_is_nobody_s_to_call_and_has_the_worker_s_rights(more: dict[str, object]) -> None:
+    assert problem(flags={"signing.command": {"argv": ["/bin/sign"], **more}}).startswith("signing.command")
 
 
 def test_all_bad_commands_are_named() -> None:

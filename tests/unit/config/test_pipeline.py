@@ -18,7 +18,7 @@ SALT = b"disclosure-key-of-32-bytes-or-so"
 TEXT, SALT_TEXT = b64encode(SEED).decode(), b64encode(SALT).decode()
 SEED_ENV, ID_ENV = "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64", "BPC_SIGNING_KEY_ID"
 PAIR = {SEED_ENV: TEXT, ID_ENV: "2027-01"}
-PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@h/d"}
+PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@localhost/d"}
 
 
 @pytest.fixture(autouse=True)

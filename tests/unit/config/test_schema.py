@@ -114,7 +114,7 @@ def test_the_example_with_its_marks_removed_is_the_defaults() -> None:
 
 GOOD = """
 env: prod
-database: {url: "postgresql://h/d", prepared_statements: false}
+database: {url: "postgresql:///d", prepared_statements: false}
 jobs: {lease_seconds: 90.5, retention_days: {RUN_COMMAND: 7, "*": 30}}
 reaper: {sla_factor: 4, tables: []}
 circuit_breaker: {window: 1m30s, cooldown_period: 30, failure_threshold: 1}

@@ -191,7 +191,7 @@ def test_production_needs_a_database() -> None:
     assert "the embedded PostgreSQL is for development" in text
     for variable in ("BPC_DATABASE_URL", "BPC_DB_HOST", "BPC_DB_USER", "BPC_DB_NAME"):
         assert variable in text
-    assert load(env={"BPC_ENV": "prod", "BPC_DATABASE_URL": URL}).env == "prod"
+    assert load(env={"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql:///d"}).env == "prod"
 
 
 def test_the_queue_is_on_when_it_has_a_url_unless_told() -> None:

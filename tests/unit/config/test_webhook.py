@@ -8,7 +8,7 @@ from bpc_worker.config.load import describe, load
 from tests.support.certificates import Authority
 from tests.support.configuration import file, problem
 
-PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@h/d"}
+PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@localhost/d"}
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +51,15 @@ def test_production_opens_no_holes() -> None:
 
     assert "public addresses only" in text
     assert "BPC_WEBHOOK_ALLOW_CIDRS" in text
+
+
+REASON = {"BPC_WEBHOOK_ALLOW_CIDRS_REASON": "our ERP listens in 10.1.0.0/16"}
+
+
+def test_production_opens_a_hole_for_a_reason() -> None:
+    webhook = load(env=PROD | REASON | {"BPC_WEBHOOK_ALLOW_CIDRS": "10.1.0.0/16"}).webhook
+
+    assert (webhook.allow_cidrs, webhook.allow_cidrs_reason) == (("10.1.0.0/16",), *REASON.values())
 
 
 def test_a_file_of_authorities_is_read_before_anything_starts() -> None:

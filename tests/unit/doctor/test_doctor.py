@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 
 from bpc_worker.config.load import load
 from bpc_worker.config.settings import Settings
-from bpc_worker.doctor import database, limits, machine, queue
+from bpc_worker.doctor import children, database, limits, machine, queue
 from bpc_worker.doctor.catalogue import Thing, differences
 from bpc_worker.doctor.findings import Case, Finding, Thresholds, literal, quoted
 
@@ -192,3 +192,23 @@ def test_what_somebody_added_beside_our_tables_is_nobodys_business() -> None:
     ]
 
     assert list(differences([ours], found)) == []
+
+
+def test_children_without_a_filter_or_as_root_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    prod = load(env={"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql:///d"})
+    monkeypatch.setattr("bpc_worker.processes.seccomp.why_not", lambda: "no filter for riscv64")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    found = {finding.check: finding for finding in children.check(prod)}
+
+    assert {name: finding.level for name, finding in found.items()} == {
+        "children.unfiltered": "note",
+        "children.root": "note",
+    }
+    assert "riscv64" in found["children.unfiltered"].what
+
+
+def test_an_account_that_is_not_there_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bpc_worker.processes.seccomp.why_not", lambda: None)
+    [finding] = children.check(load(env={"BPC_WORKER_CHILD_ACCOUNT": "no-such-account"}))
+
+    assert (finding.check, finding.level) == ("children.account", "wrong")

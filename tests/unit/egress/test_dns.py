@@ -108,3 +108,18 @@ def test_the_system_reads_numbers_as_we_do() -> None:
     for spelled in ("127.1", "2130706433", "0177.0.0.1", "0x7f.1", "127.0.0.1"):
         assert ask_the_system(spelled) == (ip_address("127.0.0.1"),)
     assert ask_the_system("::1") == (ip_address("::1"),)
+
+
+async def test_names_that_hang_cost_their_own_tenant(names: Names) -> None:
+    lookups = Lookups(names, seconds=1, most=16)
+    slow = [lookups.addresses(f"slow{number}.example", tenant="bad") for number in range(16)]
+    ends = await asyncio.gather(*slow, return_exceptions=True)
+
+    assert all(isinstance(each, Retryable) for each in ends)
+    assert lookups.under_way == 2  # an eighth
+    assert await lookups.addresses("hooks.example", tenant="good") == GOOD
+    names.release.set()
+    async with asyncio.timeout(10):
+        while lookups.under_way:
+            await asyncio.sleep(0)
+    assert await lookups.addresses("slow0.example", tenant="bad") == GOOD

@@ -132,3 +132,25 @@ def _agrees_with_the_standard_library(address: Address) -> None:
 
 def _within(address: Address, network: Network) -> bool:
     return address.version == network.version and address in network
+
+
+METADATA = (
+    *(
+        "169.254.169.254",
+        "169.254.170.2",
+        "169.254.170.23",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+    ),
+    *("fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:42::42", "fe80::a9fe:a9fe"),
+    *("::ffff:169.254.169.254", "::169.254.169.254", "::ffff:0:169.254.169.254", "64:ff9b::a9fe:a9fe"),
+    *("64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::1", "2a00:1450:4001::5efe:a9fe:a9fe"),
+)
+
+
+@pytest.mark.parametrize("address", METADATA)
+def test_metadata_is_never_called_whatever_is_allowed(address: str) -> None:
+    everything = [ip_network("0.0.0.0/0"), ip_network("::/0")]
+
+    assert "metadata" in str(refused_as(ip_address(address), everything))

@@ -106,6 +106,17 @@ async def test_everything_else_is_tried_again_and_noted(status: int) -> None:
     assert done.only.message == f"example.com answered {status}"
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_tried_again_and_its_status_is_noted(status: int) -> None:
+    """A page for the time of maintenance, as a rule."""
+    trial = Trial(answering(status, ("Location", "https://elsewhere.example/")))
+    done = await trial.run(attempts=2)
+
+    assert (done.only.status, done.only.attempts, done.only.code) == ("DEAD_LETTER", 2, "WEBHOOK_FAILED")
+    assert done.only.message == f"example.com answered {status}, and redirects are not followed"
+    assert [posted.url for posted in trial.receiver.posted] == ["https://example.com/hook"] * 2
+
+
 @pytest.mark.parametrize("wish", ["90", "Mon, 01 Mar 2027 12:01:30 GMT"])
 async def test_a_wish_for_patience_is_kept_to(wish: str) -> None:
     trial = Trial(answering(503, ("Retry-After", wish)))

@@ -83,7 +83,7 @@ PAIR = {
     "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
     "BPC_SIGNING_KEY_ID": "k1",
 }
-PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@h/d"}
+PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@localhost/d"}
 DISCLOSURE = {"BPC_DISCLOSURE_KEY": "ZGRkZGRkZGRkZGRkZGRkZGRkZGRkZGRkZGRkZGRkZGQ="}
 
 

@@ -119,3 +119,13 @@ HEAD = "# HELP {0} It.\n# TYPE {0} {1}\n"
 )
 def test_each_rule_can_be_broken(written: str, rule: str) -> None:
     assert re.search(rule, "; ".join(broken_rules(written)))
+
+
+def test_types_and_queues_of_this_worker_keep_their_labels_whatever_else_is_queued() -> None:
+    metrics = Metrics(types=["SIGN_PASSPORT"], queues=["default"])
+    for number in range(60):
+        metrics.produced(f"q{number}", f"JUNK_{number}")
+    metrics.produced("default", "SIGN_PASSPORT")
+
+    assert 'bpc_jobs_produced_total{queue="default",type="SIGN_PASSPORT"} 1.0' in text(metrics)
+    assert 'bpc_jobs_produced_total{queue="other",type="other"} 11.0' in text(metrics)

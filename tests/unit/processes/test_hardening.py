@@ -8,11 +8,15 @@ import sys
 import pytest
 
 SCRIPT = """
-import json, os, resource, subprocess, sys
-from bpc_worker.cli._common.startup import keep_secrets
+import ctypes, json, os, resource, subprocess, sys
+from bpc_worker.cli._common.startup import keep_secrets, load_settings
+try: load_settings(None)
+except Exception: pass  # with such secrets they are not valid
+dumpable = ctypes.CDLL(None).prctl(3)
 keep_secrets()
 inherited = subprocess.run(["env"], capture_output=True, text=True).stdout
-print(json.dumps({"inherited": inherited, "core": resource.getrlimit(resource.RLIMIT_CORE)}))
+print(json.dumps({"inherited": inherited, "core": resource.getrlimit(resource.RLIMIT_CORE),
+                  "dumpable": dumpable}))
 """
 SECRETS = [
     "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64",
@@ -43,3 +47,7 @@ def test_programs_that_are_started_inherit_no_secret(told: dict[str, object]) ->
 
 def test_no_core_is_left(told: dict[str, object]) -> None:
     assert told["core"] in ([0, 0], [1, 1])
+
+
+def test_nobody_looks_into_a_process_that_has_read_its_secrets(told: dict[str, object]) -> None:
+    assert told["dumpable"] == 0
