@@ -2,21 +2,22 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import timedelta
+
+import psycopg
+import pytest
 
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.pruning import JobPages, walk
-from bpc_worker.testing import NOON
 from tests.support.database import Database
 
-DAY = timedelta(days=1)
+NO_JOB = "00000000-0000-0000-0000-000000000000"
 
 
 @asynccontextmanager
 async def pages(db: Database, kept: Mapping[str, int], role: str = "bpc_worker") -> AsyncIterator[JobPages]:
     link = Link(Dsn(url=db.url_as(role), application_name="test"))
-    yield JobPages(link, kept, call_timeout=20, now=NOON)
+    yield JobPages(link, kept, call_timeout=20)
     link.drop()
 
 
@@ -26,8 +27,9 @@ def ended(db: Database, status: str, days_ago: float, job_type: str = "TEST_A") 
     with db.connect() as connection:
         connection.execute("SET session_replication_role = replica")
         connection.execute(
-            "UPDATE jobs SET status = %s, finished_at = %s WHERE job_id = %s",
-            [status, NOON - days_ago * DAY, job_id],
+            "UPDATE jobs SET status = %s, created_at = now() - %s * interval '1 day',"
+            " finished_at = now() - %s * interval '1 day' WHERE job_id = %s",
+            [status, days_ago, days_ago, job_id],
         )
     db.run("INSERT INTO job_events (job_id, type) VALUES (%s, 'job:retried')", [job_id])
     return job_id
@@ -83,3 +85,96 @@ async def test_only_one_walks_at_a_time(db: Database) -> None:
 
     assert page is not None
     assert page.removed_jobs == 1
+
+
+@pytest.mark.xfail(strict=True, reason="a job that FAILED goes as if it had succeeded")
+async def test_what_failed_stays_until_somebody_decides(db: Database) -> None:
+    kept = {ended(db, "FAILED", 4000), ended(db, "DEAD_LETTER", 4000)}
+    async with pages(db, {"*": 30}) as some:
+        await walk(some)
+
+    assert left(db) == kept
+
+
+@pytest.mark.xfail(strict=True, reason="whoever calls says what time it is, and so how old everything is")
+@pytest.mark.parametrize("role", ["bpc_operator", "bpc_worker", "bpc_app"])
+def test_no_caller_says_what_time_it_is(db: Database, role: str) -> None:
+    kept = ended(db, "SUCCEEDED", 1)
+    with db.connect(role) as connection, pytest.raises(psycopg.Error):
+        connection.execute("SELECT * FROM bpc_prune_jobs('{\"*\": 1}', 1000000, '9000-01-01')")
+
+    assert left(db) == {kept}
+
+
+@pytest.mark.xfail(strict=True, reason="an operator may remove what ended yesterday")
+@pytest.mark.parametrize("days", ['{"*": 29}', '{"*": 90, "TEST_A": 1}', '{"*": -1}'])
+def test_an_operator_removes_nothing_younger_than_thirty_days(db: Database, days: str) -> None:
+    ended(db, "SUCCEEDED", 31)
+    with (
+        db.connect("bpc_operator") as connection,
+        pytest.raises(psycopg.errors.InvalidParameterValue, match="kept for 30 days at least"),
+    ):
+        connection.execute("SELECT * FROM bpc_prune_jobs(%s)", [days])
+
+
+@pytest.mark.xfail(strict=True, reason="a job goes with the record of what somebody did to it")
+async def test_what_a_person_did_stays_and_so_does_the_job(db: Database) -> None:
+    job_id = db.enqueue("TEST_A", status="DEAD_LETTER")
+    with db.connect("bpc_operator") as operator:
+        operator.execute("SELECT bpc_patch_and_retry(%s, '{amount}', '1')", [job_id])
+    with db.connect() as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute(
+            "UPDATE jobs SET status = 'SUCCEEDED', created_at = now() - interval '4000 days',"
+            " finished_at = now() - interval '4000 days' WHERE job_id = %s",
+            [job_id],
+        )
+    async with pages(db, {"*": 30}) as some:
+        await walk(some)
+
+    assert left(db) == {job_id}
+    assert db.events(job_id) == ["job:payload_patched", "job:requeued"]
+
+
+@pytest.mark.xfail(strict=True, reason="nobody is told that jobs were removed, nor by whom")
+async def test_what_was_removed_is_told_with_counts_and_a_name(db: Database) -> None:
+    for job_type in ("TEST_A", "TEST_A", "TEST_B"):
+        ended(db, "SUCCEEDED", 31, job_type)
+    async with pages(db, {"*": 30}, "bpc_operator") as some:
+        await walk(some)
+
+    told = db.one("SELECT type, data FROM job_events WHERE job_id = %s", [NO_JOB])
+    assert told["type"] == "jobs:pruned"
+    assert isinstance(told["data"], dict)
+    assert told["data"]["by"] == "bpc_operator_login"
+    assert told["data"]["jobs"] == {"TEST_A": 2, "TEST_B": 1}
+    assert told["data"]["events"] == 3
+
+
+@pytest.mark.xfail(strict=True, reason="every walk looks at every row of the table")
+async def test_a_page_looks_at_nothing_but_what_is_old(db: Database) -> None:
+    for _ in range(5):
+        ended(db, "SUCCEEDED", 29)
+        ended(db, "DEAD_LETTER", 4000)
+        db.enqueue("TEST_A")
+    ended(db, "SUCCEEDED", 31)
+    async with pages(db, {"*": 30}) as some:
+        first, second = await some.prune(100), await some.prune(100)
+
+    assert first is not None
+    assert (first.looked_at, first.removed_jobs) == (1, 1)
+    assert second is not None
+    assert second.looked_at == 0
+
+
+@pytest.mark.xfail(strict=True, reason="a fifth of a long history has to be dead before it is vacuumed")
+@pytest.mark.parametrize("table", ["jobs", "job_events"])
+def test_a_long_history_puts_no_vacuum_off(db: Database, table: str) -> None:
+    found = db.one(
+        "SELECT coalesce(array_to_string(main.reloptions || toast.reloptions, ' '), '') AS options"
+        " FROM pg_class AS main JOIN pg_class AS toast ON toast.oid = main.reltoastrelid"
+        " WHERE main.oid = %s::regclass",
+        [table],
+    )
+
+    assert str(found["options"]).count("autovacuum_vacuum_scale_factor=0.01") == 2

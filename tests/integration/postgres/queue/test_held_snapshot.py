@@ -1,0 +1,125 @@
+"""While a snapshot is held, what ended stays in every index: looks must not pass over all of it each time."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+
+import pytest
+
+from bpc_worker.jobs.queue_settings import QueueSettings
+from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.queue.store import PostgresJobs
+from bpc_worker.testing import NOON
+from tests.support.database import Database
+
+LEASE = 60.0
+ENDED = 5_000
+CLAIMED = (
+    "INSERT INTO jobs (tenant_id, type, status, attempts, scheduled_at, started_at, lease_owner, lease_token,"
+    " lease_expires_at) SELECT tenant_id, 'TEST_A', 'RUNNING', 1, %(at)s, %(at)s, 'w', gen_random_uuid(),"
+    " %(at)s::timestamptz + interval '60 s' FROM tenants, generate_series(1, %(count)s)"
+)
+SETTLED = (
+    "UPDATE jobs SET status = 'SUCCEEDED', lease_owner = NULL, lease_expires_at = NULL, finished_at = %(at)s"
+    " WHERE status = 'RUNNING' AND lease_owner = 'w'"
+)
+
+
+@asynccontextmanager
+async def a_store(db: Database) -> AsyncIterator[PostgresJobs]:
+    told = QueueSettings(owner="w", types=("TEST_A",), lease_seconds=LEASE)
+    store = PostgresJobs(
+        Dsn(url=db.url_as("bpc_worker"), application_name="test", engine=True), told, now=NOON
+    )
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def held_snapshot(db: Database) -> Iterator[None]:
+    """As a backup holds one."""
+    with db.connect() as other:
+        other.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT count(*) FROM jobs")
+        yield
+
+
+def end_many(db: Database, minutes_ago: float) -> None:
+    """Jobs that were claimed and ended then."""
+    params = {"at": NOON - timedelta(minutes=minutes_ago), "count": ENDED}
+    with db.connect() as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute(CLAIMED, params)
+        connection.execute(SETTLED, params)
+
+
+def leave_one(db: Database, minutes_ago: float) -> None:
+    """A dead worker's."""
+    with db.connect() as connection:
+        connection.execute("SET session_replication_role = replica")
+        at = NOON - timedelta(minutes=minutes_ago)
+        connection.execute(CLAIMED.replace("'w'", "'dead'").encode(), {"at": at, "count": 1})
+
+
+async def entries_read(db: Database, store: PostgresJobs) -> int:
+    """Of the index of leases, by everybody so far."""
+    await store._reaps.run(b"SELECT pg_stat_force_next_flush()", timeout=5)
+    await store._reaps.run(b"SELECT 1", timeout=5)
+    row = db.one("SELECT idx_tup_read AS n FROM pg_stat_all_indexes WHERE indexrelname = 'jobs_leased'")
+    return int(str(row["n"]))
+
+
+def later(store: PostgresJobs, seconds: float) -> None:
+    assert store.now is not None
+    store.now = store.samples.now = store.now + timedelta(seconds=seconds)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="every pass of the reaper reads the entries of all jobs that ever ended"
+)
+async def test_the_reaper_passes_once_over_what_had_ended(db: Database) -> None:
+    db.tenant()
+    with held_snapshot(db):
+        end_many(db, minutes_ago=30)
+        async with a_store(db) as store:
+            assert await store.reap() == []
+            before = await entries_read(db, store)
+            for _ in range(3):
+                later(store, 15)
+                assert await store.reap() == []
+            assert await entries_read(db, store) - before < ENDED / 10
+
+            leave_one(db, minutes_ago=0.5)  # its lease ends in half a minute of ours
+            later(store, 15)
+            assert len(await store.reap()) == 1
+
+
+async def test_what_the_reaper_could_not_see_is_found_before_long(db: Database) -> None:
+    """A claim that was committed long after its lease had ended, by a server that waited for its standby."""
+    db.tenant()
+    async with a_store(db) as store:
+        assert await store.reap() == []
+        leave_one(db, minutes_ago=60)
+        later(store, 15 * 60)
+        assert len(await store.reap()) == 1
+
+
+@pytest.mark.xfail(strict=True, reason="a count of what runs reads the entries of all jobs that ever ended")
+@pytest.mark.parametrize("what", ["running", "overdue"])
+async def test_what_runs_is_looked_for_among_leases_of_now(db: Database, what: str) -> None:
+    db.tenant()
+    with held_snapshot(db):
+        end_many(db, minutes_ago=30)
+        leave_one(db, minutes_ago=0.5)
+        db.run("UPDATE jobs SET expected_duration_ms = 1 WHERE lease_owner = 'dead'")
+        async with a_store(db) as store:
+            before = await entries_read(db, store)
+            if what == "running":
+                [found] = await store.samples.running()
+                assert found.oldest_seconds == 30
+            else:
+                [late] = await store.samples.overdue({}, others=6)
+                assert late.new
+            assert await entries_read(db, store) - before < ENDED / 10
