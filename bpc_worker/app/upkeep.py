@@ -23,9 +23,12 @@ from bpc_worker.wiring import backoff, call_timeout, dsn, sample_rules
 _SWEEP = "RETENTION_SWEEP"
 
 
+Duty = Callable[[], Coroutine[object, object, None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    duties: tuple[Callable[[], Coroutine[object, object, None]], ...]
+    duties: tuple[Duty, ...]
     close: Callable[[], None]
 
 
@@ -49,9 +52,10 @@ def upkeep_of(base: Base, *, tell: Callable[[], None]) -> Upkeep:
         spread=ids.spread,
         chores=(sampler.note_overdue, *_chores(settings, link, metrics)),
     )
+    duties = (reaper.run, sampler.run, *_removal(settings, link))
     planned = _planned(settings)
     if not planned:
-        return Upkeep((reaper.run, sampler.run), link.drop)
+        return Upkeep(duties, link.drop)
 
     def queued(queue: str, job_type: str) -> None:
         metrics.produced(queue, job_type)
@@ -65,7 +69,7 @@ def upkeep_of(base: Base, *, tell: Callable[[], None]) -> Upkeep:
         on_database=note,
         spread=ids.spread,
     )
-    return Upkeep((reaper.run, sampler.run, scheduler.run), link.drop)
+    return Upkeep((*duties, scheduler.run), link.drop)
 
 
 def _chores(settings: Settings, link: Link, metrics: Metrics) -> list[Chore]:
@@ -78,10 +82,15 @@ def _chores(settings: Settings, link: Link, metrics: Metrics) -> list[Chore]:
     ]
     if tables:
         chores.append(TableReaper(tables, metrics).sweep)
-    kept_days = settings.jobs.retention_days
-    if any(kept_days.values()):
-        chores.append(Pruner(JobPages(link, kept_days, call_timeout=limit)).one_page)
     return chores
+
+
+def _removal(settings: Settings, link: Link) -> list[Duty]:
+    kept_days = settings.jobs.retention_days
+    if not any(kept_days.values()):
+        return []
+    pages = JobPages(link, kept_days, call_timeout=call_timeout(settings))
+    return [Pruner(pages, interval_seconds=settings.reaper.interval_seconds, spread=ids.spread).run]
 
 
 def _planned(settings: Settings) -> dict[str, Planned]:

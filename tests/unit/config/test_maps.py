@@ -31,7 +31,6 @@ def test_the_settings_for_what_is_off_by_default() -> None:
         settings.circuit_breaker.window = 1  # type: ignore[misc]
 
 
-@pytest.mark.xfail(strict=True, reason="finished jobs are kept for ever unless somebody says otherwise")
 def test_finished_jobs_go_after_ninety_days_unless_told() -> None:
     assert load(env={}).jobs.retention_days == {"*": 90}
     assert load(env={"BPC_JOBS_RETENTION_DAYS": '{"RUN_COMMAND": 7}'}).jobs.retention_days == {
