@@ -25,9 +25,10 @@ CREATE TABLE queue_samples (
   PRIMARY KEY (tenant_id, queue, type)
 );
 CREATE TABLE queue_totals (
-  only_row   boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  queued     bigint NOT NULL DEFAULT 0 CHECK (queued >= 0),
-  sampled_at timestamptz NOT NULL DEFAULT '1970-01-01Z'
+  only_row     boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  queued       bigint NOT NULL DEFAULT 0 CHECK (queued >= 0),
+  sampled_at   timestamptz NOT NULL DEFAULT '1970-01-01Z',
+  took_seconds double precision NOT NULL DEFAULT 0
 );
 INSERT INTO queue_totals DEFAULT VALUES;
 GRANT SELECT, INSERT, UPDATE, DELETE ON queue_samples TO bpc_worker;

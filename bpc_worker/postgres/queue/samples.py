@@ -1,7 +1,10 @@
 """What is seen of the queue from outside: how long it is, what runs for long, what is overdue."""
 
+import time
 from collections.abc import Mapping
 from datetime import datetime
+
+import msgspec
 
 from bpc_worker.jobs.store import Overdue, Running, Waiting
 from bpc_worker.postgres.arrays import array
@@ -10,15 +13,27 @@ from bpc_worker.postgres.sql_files import query
 from bpc_worker.rows import all_of
 
 _MOST = 20_000  # of one kind of a tenant: what lies beyond is not counted
+_LONG_SECONDS = 0.1  # what takes no longer may be asked at any time
+_SHARE = 100  # what does gets so small a part of the time
 
 
 class Samples:
     def __init__(
-        self, link: Link, *, call_timeout: float, max_queued: int = 0, now: datetime | None = None
+        self,
+        link: Link,
+        *,
+        call_timeout: float,
+        lease_seconds: float,
+        max_queued: int = 0,
+        now: datetime | None = None,
     ) -> None:
         self._link = link
         self._timeout = call_timeout
+        self._lease_seconds = lease_seconds
         self._most = max(_MOST, max_queued + 1)
+        self._running: list[Running] = []
+        self._overdue: list[Overdue] = []
+        self._not_before: dict[str, float] = {}
         self.now = now  # None: the database's clock; tests move their own
 
     async def waiting(self, *, every_seconds: float) -> list[Waiting]:
@@ -26,7 +41,9 @@ class Samples:
         return all_of(await self._run("jobs/sample", params), Waiting)
 
     async def running(self) -> list[Running]:
-        return all_of(await self._run("jobs/running", {}), Running)
+        rows = await self._seldom("jobs/running", {})
+        self._running = self._running if rows is None else all_of(rows, Running)
+        return self._running
 
     async def overdue(self, factors: Mapping[str, float], *, others: float) -> list[Overdue]:
         params = {
@@ -34,11 +51,26 @@ class Samples:
             "factors": array(factors.values()),
             "factor_of_others": others,
         }
-        return all_of(await self._run("jobs/overdue", params), Overdue)
+        rows = await self._seldom("jobs/overdue", params)
+        if rows is None:
+            return [msgspec.structs.replace(job, new=False) for job in self._overdue]
+        self._overdue = all_of(rows, Overdue)
+        return self._overdue
 
     async def oldest_xmin_seconds(self) -> float:
         [row] = await self._link.run(query("schema/oldest_xmin"), timeout=self._timeout)
         return float(str(row["seconds"]))
+
+    async def _seldom(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]] | None:
+        """None: the last answer took so long that it has to do for a while, as under a held snapshot."""
+        began = time.monotonic()
+        if began < self._not_before.get(name, began):
+            return None
+        try:
+            return await self._run(name, {"lease_seconds": self._lease_seconds, **params})
+        finally:
+            took = time.monotonic() - began
+            self._not_before[name] = began + (_SHARE * took if took > _LONG_SECONDS else 0.0)
 
     async def _run(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
         return await self._link.run(query(name), {"now": self.now, **params}, timeout=self._timeout)

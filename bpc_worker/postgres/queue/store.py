@@ -1,6 +1,7 @@
 """The queue in PostgreSQL: one method per file in sql/queries/jobs."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from bpc_worker.jobs.model import Claim, Fate, JobId, LeaseToken, NewJob, Status
 from bpc_worker.jobs.queue_settings import QueueSettings, enqueue_params
 from bpc_worker.jobs.settlement import Settlement
 from bpc_worker.jobs.store import Caps, Ends, Enqueued, Heartbeat, Look, Pause, PauseKind, Reaped, Renewal
+from bpc_worker.observability import log
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.queue.bulk import Bulk
@@ -24,11 +26,13 @@ from bpc_worker.postgres.queue.job_rows import (
     settle_params,
     settled_under,
 )
+from bpc_worker.postgres.queue.lease_bound import LeaseBound
 from bpc_worker.postgres.queue.samples import Samples
 from bpc_worker.postgres.sql_files import prepared, query
 from bpc_worker.rows import as_uuid
 from bpc_worker.waiting.retries import Retries
 
+_log = log.get("reaper")
 REAP_PAGE = 100
 _SETTLE_LOCK_SECONDS = 0.1
 
@@ -52,7 +56,10 @@ class PostgresJobs:
         self.claims = Claims(self._looks, settings)
         most, limit = settings.max_queued, settings.call_timeout
         self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
-        self.samples = Samples(self._reaps, call_timeout=limit, max_queued=most, now=now)
+        self.samples = Samples(
+            self._reaps, call_timeout=limit, lease_seconds=settings.lease_seconds, max_queued=most, now=now
+        )
+        self._leases = LeaseBound(settings.lease_seconds)
         self._one_bulk = asyncio.Lock()
 
     async def enqueue(self, tenant_id: TenantId, job: NewJob, *, parent: JobId | None = None) -> Enqueued:
@@ -150,10 +157,35 @@ class PostgresJobs:
         return {token: Status(status) for token, status in rows}
 
     async def reap(self) -> list[Reaped]:
+        asked_at = await self._time()
+        page = await self._reap(asked_at, since=self._leases.since(asked_at))
+        if len(page) < REAP_PAGE:
+            self._leases.saw_the_end(asked_at)
+        return page or await self._reap_whatever_is_left()
+
+    async def _reap_whatever_is_left(self) -> list[Reaped]:
+        asked_at, began = await self._time(), time.monotonic()
+        if not self._leases.all_is_due(asked_at):
+            return []
+        try:
+            page = await self._reap(asked_at, since=None)
+        except Retryable as error:  # too much to pass over; what has ended lately was looked for a moment ago
+            _log.warning("reap_of_all_failed", error_code=error.code, error_message=error.message)
+            page = []
+        if len(page) < REAP_PAGE:
+            self._leases.looked_at_all(asked_at, seconds=time.monotonic() - began)
+        return page
+
+    async def _time(self) -> datetime:
+        """The server's."""
         [pulse] = await self._reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
+        return self.now or msgspec.convert(pulse["now"], datetime)
+
+    async def _reap(self, asked_at: datetime, *, since: datetime | None) -> list[Reaped]:
         params = {
             "now": self.now,
-            "asked_at": self.now or pulse["now"],
+            "asked_at": asked_at,
+            "since": since,
             "within_seconds": self._settings.call_timeout,
             "page": REAP_PAGE,
             "backoff_base": self._settings.backoff.base,

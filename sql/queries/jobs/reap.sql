@@ -15,6 +15,7 @@ expired AS MATERIALIZED (
          END AS verdict
   FROM jobs
   WHERE lease_expires_at <= (SELECT now FROM clock)
+    AND lease_expires_at > coalesce(%(since)s::timestamptz, '-infinity')  -- before it there was nothing at the last look
     AND (SELECT now FROM clock) <= %(asked_at)s::timestamptz + make_interval(secs => %(within_seconds)s)
   ORDER BY lease_expires_at
   LIMIT %(page)s

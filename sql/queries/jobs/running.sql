@@ -1,6 +1,9 @@
--- For how long the oldest claim of each queue and type has been running. Reads only what is leased.
-SELECT queue, type,
-       extract(epoch FROM coalesce(%(now)s::timestamptz, clock_timestamp()) - min(started_at))::double precision AS oldest_seconds
+-- For how long the oldest claim of each queue and type has been running. Reads only what is leased, and leases that
+-- ended long ago, which may be many while somebody holds a snapshot, not at all.
+WITH clock AS MATERIALIZED (
+  SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
+)
+SELECT queue, type, extract(epoch FROM (SELECT now FROM clock) - min(started_at))::double precision AS oldest_seconds
 FROM jobs
-WHERE lease_expires_at IS NOT NULL
+WHERE lease_expires_at > (SELECT now FROM clock) - make_interval(secs => %(lease_seconds)s)
 GROUP BY queue, type

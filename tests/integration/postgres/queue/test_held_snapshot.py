@@ -1,13 +1,16 @@
 """While a snapshot is held, what ended stays in every index: looks must not pass over all of it each time."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 
 import pytest
 
+from bpc_worker.jobs.errors import Retryable
 from bpc_worker.jobs.queue_settings import QueueSettings
+from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
+from bpc_worker.postgres.queue import lease_bound, samples
 from bpc_worker.postgres.queue.store import PostgresJobs
 from bpc_worker.testing import NOON
 from tests.support.database import Database
@@ -76,10 +79,10 @@ def later(store: PostgresJobs, seconds: float) -> None:
     store.now = store.samples.now = store.now + timedelta(seconds=seconds)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="every pass of the reaper reads the entries of all jobs that ever ended"
-)
-async def test_the_reaper_passes_once_over_what_had_ended(db: Database) -> None:
+async def test_the_reaper_passes_once_over_what_had_ended(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease_bound, "_SHARE", 10**6)  # as if there were millions
     db.tenant()
     with held_snapshot(db):
         end_many(db, minutes_ago=30)
@@ -106,7 +109,72 @@ async def test_what_the_reaper_could_not_see_is_found_before_long(db: Database) 
         assert len(await store.reap()) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="a count of what runs reads the entries of all jobs that ever ended")
+async def test_a_worker_that_starts_brings_back_all_that_was_left_long_ago(db: Database) -> None:
+    db.tenant()
+    for _ in range(250):
+        leave_one(db, minutes_ago=60)
+    async with a_store(db) as store:
+        found = [len(await store.reap()) for _ in range(4)]
+
+    assert found == [100, 100, 50, 0]
+
+
+async def test_where_all_is_too_much_to_look_at_the_reaper_finds_what_ended_lately(db: Database) -> None:
+    """The server gives up the look at everything, as it does after the limit of a statement."""
+    db.tenant()
+    async with a_store(db) as store:
+        assert await store.reap() == []
+        looks: list[object] = []
+        run = store._run
+
+        async def impatient(link: Link, name: str, params: Mapping[str, object]) -> list[dict[str, object]]:
+            looks.append(params["since"])
+            if params["since"] is None:
+                raise Retryable("57014", "canceling statement due to statement timeout")
+            return await run(link, name, params)
+
+        store._run = impatient  # type: ignore[method-assign]
+        later(store, 600)
+        assert await store.reap() == []
+        assert looks[1:] == [None]
+        leave_one(db, minutes_ago=-10)
+        later(store, 61)
+        assert len(await store.reap()) == 1
+
+
+async def test_a_count_that_took_long_is_not_repeated_for_ten_times_as_long(db: Database) -> None:
+    db.enqueue("TEST_A")
+    async with a_store(db) as store:
+        await store.samples.waiting(every_seconds=1)
+        took = db.one("SELECT took_seconds FROM queue_totals")["took_seconds"]
+        assert isinstance(took, float)
+        assert 0 < took < 5
+        db.run("UPDATE queue_totals SET took_seconds = 2")
+        db.enqueue("TEST_A")
+
+        later(store, 19)
+        assert [kind.queued for kind in await store.samples.waiting(every_seconds=1)] == [1]
+        later(store, 2)
+        assert [kind.queued for kind in await store.samples.waiting(every_seconds=1)] == [2]
+
+
+async def test_what_runs_is_not_asked_again_at_once_where_the_answer_took_long(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.tenant()
+    leave_one(db, minutes_ago=0.5)
+    db.run("UPDATE jobs SET expected_duration_ms = 1")
+    monkeypatch.setattr(samples, "_LONG_SECONDS", 0.0)
+    monkeypatch.setattr(samples, "_SHARE", 10**6)
+    async with a_store(db) as store:
+        first = [*await store.samples.running(), *await store.samples.overdue({}, others=6)]
+        db.run("TRUNCATE jobs")
+        again = [*await store.samples.running(), *await store.samples.overdue({}, others=6)]
+
+    assert len(first) == len(again) == 2
+    assert [getattr(found, "new", None) for found in (*first, *again)] == [None, True, None, False]
+
+
 @pytest.mark.parametrize("what", ["running", "overdue"])
 async def test_what_runs_is_looked_for_among_leases_of_now(db: Database, what: str) -> None:
     db.tenant()
