@@ -45,7 +45,7 @@ async def rested(db: Database, some: JobPages, page: int) -> Pruned | None:
 
 def ended(db: Database, status: str, days_ago: float, job_type: str = "TEST_A", **columns: object) -> str:
     """A job of that past, with an event; put there with the guards away."""
-    job_id = db.enqueue(job_type, **columns)
+    job_id = db.enqueue(job_type, "{}", **columns)
     grow_old(db, job_id, status, days_ago)
     db.run("INSERT INTO job_events (job_id, type) VALUES (%s, 'job:retried')", [job_id])
     return job_id
