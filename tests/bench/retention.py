@@ -59,7 +59,7 @@ def report(db: Database, minute: float) -> dict[str, float]:
 
 def drain(db: Database, *, seconds: float, rate: int) -> dict[str, float]:
     fed, began = 0, time.monotonic()
-    printed = report(db, 0)
+    report(db, 0)
     next_print = began + PRINT_SECONDS
     with psycopg.connect(db.url, autocommit=True) as feed:
         while (passed := time.monotonic() - began) < seconds:
@@ -71,10 +71,10 @@ def drain(db: Database, *, seconds: float, rate: int) -> dict[str, float]:
             )
             fed += due
             if time.monotonic() >= next_print:
-                printed = report(db, passed / 60)
+                report(db, passed / 60)
                 next_print += PRINT_SECONDS
             time.sleep(FEED_SECONDS)
-    return report(db, seconds / 60) if seconds % PRINT_SECONDS else printed
+    return report(db, seconds / 60)
 
 
 def main(minutes: float, rate: int) -> int:

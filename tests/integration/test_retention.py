@@ -253,7 +253,6 @@ def test_a_page_is_bounded_by_its_facts_and_a_document_goes_as_a_whole(attic: At
     assert pages == [{"documents": 2, "facts": 18000}, {"documents": 1, "facts": 9000}]
 
 
-@pytest.mark.xfail(strict=True, reason="who calls a sweep by hand removes without leaving a trace")
 @pytest.mark.parametrize("step", ["documents", "deliveries"])
 def test_a_sweep_leaves_a_trace_whoever_calls_it(attic: Attic, step: str) -> None:
     attic.document(OLD)
@@ -271,7 +270,6 @@ def test_a_sweep_leaves_a_trace_whoever_calls_it(attic: Attic, step: str) -> Non
     assert data["removed"][step] == 1
 
 
-@pytest.mark.xfail(strict=True, reason="one call may hold its locks for as long as the caller likes")
 @pytest.mark.parametrize("step", DAYS)
 def test_a_page_of_a_sweep_has_a_limit(attic: Attic, step: str) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="1 to 10000"):
