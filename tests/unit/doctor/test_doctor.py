@@ -151,8 +151,9 @@ def test_connections_are_counted_as_they_are_configured() -> None:
     def of(**env: str) -> int:
         return limits.per_worker(replace(case(), settings=load(env=env)))
 
-    assert of() == 4 + 1 + 4 + 1  # its engine, a sign of life, handlers, the bell
-    assert of(BPC_NOTIFY_ENABLED="false", BPC_DB_HANDLER_CONNECTIONS="2") == 4 + 1 + 2
+    assert of() == 4 + 1 + 1 + 4 + 1  # its engine, a sign of life, the removal, handlers, the bell
+    assert of(BPC_JOBS_RETENTION_DAYS="0") == of() - 1
+    assert of(BPC_NOTIFY_ENABLED="false", BPC_DB_HANDLER_CONNECTIONS="2") == 4 + 1 + 1 + 2
     assert of(BPC_PRODUCER_SCAN_DIR="/srv/inbox") == of() + 3
 
 
