@@ -1,5 +1,6 @@
 """What ended long ago is removed, type by type, in pages; what failed, lives or was done by people stays."""
 
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -181,9 +182,23 @@ async def test_only_one_walks_at_a_time(db: Database) -> None:
     assert page.removed_jobs == 1
 
 
-async def test_all_workers_share_the_rest_after_a_page_and_it_is_short_for_who_is_behind(
-    db: Database,
-) -> None:
+async def test_who_has_not_caught_up_for_a_minute_rests_no_longer_than_a_page_takes(db: Database) -> None:
+    for _ in range(4):
+        ended(db, "SUCCEEDED", 31)
+    async with pages(db, {"*": 30}) as some:
+        await some.prune(1)
+        db.run("UPDATE prune_progress SET behind_since = now() - interval '2 minutes', rests_until = now()")
+        began = time.monotonic()
+        page = await some.prune(2)
+        passed = time.monotonic() - began
+
+        assert page is not None
+        assert 0 < page.rest_seconds < passed
+        await rested(db, some, 2)
+    assert db.one("SELECT behind_since FROM prune_progress")["behind_since"] is None
+
+
+async def test_all_workers_share_the_rest_after_a_page(db: Database) -> None:
     for _ in range(6):
         ended(db, "SUCCEEDED", 31)
     async with pages(db, {"*": 30}) as first, pages(db, {"*": 30}) as second:
@@ -193,9 +208,6 @@ async def test_all_workers_share_the_rest_after_a_page_and_it_is_short_for_who_i
         assert await second.prune(2) is None
         assert page.rest_seconds > 0
         assert (await by_hand(db, {"*": 30})).removed_jobs == 4  # an operator waits for nobody
-
-    behind = db.one("SELECT behind_since FROM prune_progress")["behind_since"]
-    assert behind is None
 
 
 @pytest.mark.parametrize("role", ["bpc_operator", "bpc_worker", "bpc_app"])
