@@ -27,9 +27,11 @@ WAKE_UPS = 200
 SUCCEEDED = "bpc_jobs_completed_total"
 MOST_AFTER_LEASE = 20.0  # seconds
 # As producers, claims and settles leave it, in one transaction, so that no worker takes part.
+# Over twenty minutes, in the order of time.
 QUEUED = """
 INSERT INTO jobs (tenant_id, type, scheduled_at)
-SELECT tenant_id, 'TEST_NOOP', now() - random() * interval '20 minutes' FROM tenants, generate_series(1, %s)
+SELECT tenant_id, 'TEST_NOOP', now() - interval '20 minutes' * (1 - n / %(count)s::float8)
+FROM tenants, generate_series(%(done)s + 1, %(done)s + %(chunk)s) AS n
 RETURNING job_id
 """
 CLAIMED = """
@@ -60,9 +62,10 @@ def held_snapshot(db: Database) -> Iterator[None]:
 def end_many(db: Database, count: int) -> None:
     with db.connect() as connection:
         connection.execute("SET session_replication_role = replica")
-        for _ in range(count // CHUNK):
+        for done in range(0, count, CHUNK):
             with connection.transaction():
-                ids = [row["job_id"] for row in connection.execute(QUEUED, [CHUNK])]
+                params = {"count": count, "done": done, "chunk": min(CHUNK, count - done)}
+                ids = [row["job_id"] for row in connection.execute(QUEUED, params)]
                 connection.execute(CLAIMED, [ids])
                 connection.execute(SETTLED, [ids])
 
