@@ -73,8 +73,9 @@ def _chores(base: Base, care: Care) -> Iterator[Loop]:
         yield care.every(settings.reaper.interval_seconds, "lease_tables", sweep)
     kept_days = settings.jobs.retention_days
     if any(kept_days.values()):
-        pruner = Pruner(JobPages(link, kept_days, call_timeout=limit))
-        yield care.every(settings.reaper.interval_seconds, "pruning", pruner.one_page)
+        pages = JobPages(link, kept_days, call_timeout=limit)
+        pruner = Pruner(pages, interval_seconds=settings.reaper.interval_seconds, spread=ids.spread)
+        yield care.endless("pruning", pruner.run)
 
 
 def _scheduler(base: Base, planned: dict[str, Planned], care: Care, tell: Callable[[], None]) -> Scheduler:

@@ -120,10 +120,10 @@ class Jobs:
     retention_days: Annotated[
         Mapping[str, int],
         setting(
-            maps.by_type(kinds.whole(0, 36500), 0),
-            "days after which a finished job may be removed, per type; 0: kept; dead letters always are",
+            maps.by_type(kinds.whole(0, 36500), 90),
+            "days after which a finished job is removed, per type; 0: kept; what failed always is",
         ),
-    ] = {maps.OTHERS: 0}
+    ] = {maps.OTHERS: 90}
 
 
 @section

@@ -138,7 +138,8 @@ class Pruned(msgspec.Struct, frozen=True):
     looked_at: int
     removed_jobs: int
     removed_events: int
-    at_the_end: bool  # of the table: the next page is the first
+    at_the_end: bool  # nothing more is old enough
+    rest_seconds: float = 0.0  # until the next page, where there is one
 
 
 @dataclass(frozen=True, slots=True)

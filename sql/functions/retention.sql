@@ -21,4 +21,17 @@ BEGIN
 END
 $$;
 
-REVOKE EXECUTE ON FUNCTION bpc_in_retention, bpc_retention_cut_off FROM PUBLIC;
+-- Who removed how much, beside what the job tells in the audit trail: also where somebody calls a sweep by himself.
+CREATE OR REPLACE FUNCTION bpc_tell_swept(step text, kept_days integer, removed jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp
+AS $$
+BEGIN
+  IF EXISTS (SELECT FROM jsonb_each_text(removed) WHERE value::integer > 0) THEN
+    INSERT INTO job_events (job_id, type, data)
+    VALUES ('00000000-0000-0000-0000-000000000000', 'retention:swept', jsonb_build_object(
+      'by', session_user, 'tenant_id', bpc_tenant(), 'step', step, 'kept_days', kept_days, 'removed', removed));
+  END IF;
+END
+$$;
+
+REVOKE EXECUTE ON FUNCTION bpc_in_retention, bpc_retention_cut_off, bpc_tell_swept FROM PUBLIC;

@@ -11,8 +11,12 @@ DECLARE
   version_ids uuid[] := '{}';
   other_ids uuid[] := '{}';
 BEGIN
-  IF step = 'documents' THEN
-    RETURN QUERY SELECT * FROM bpc_sweep_documents(kept_days, after, page);
+  IF page NOT BETWEEN 1 AND 10000 THEN
+    RAISE EXCEPTION 'a page has 1 to 10000 rows, not %', page USING ERRCODE = 'invalid_parameter_value';
+  ELSIF step = 'documents' THEN
+    SELECT * INTO cut_off, removed, last_id, at_the_end FROM bpc_sweep_documents(kept_days, after, page);
+    PERFORM bpc_tell_swept(step, kept_days, removed);
+    RETURN NEXT;
     RETURN;
   ELSIF step = 'blobs' THEN
     RETURN QUERY SELECT * FROM bpc_sweep_blobs(kept_days, after, page);
@@ -97,6 +101,7 @@ BEGIN
   DELETE FROM passport_builds AS b WHERE b.build_id = ANY (build_ids);
   DELETE FROM passport_versions AS v WHERE v.passport_version_id = ANY (version_ids);
   PERFORM set_config('bpc.retention', '', true);
+  PERFORM bpc_tell_swept(step, kept_days, removed);
   cut_off := since;
   last_id := seen[cardinality(seen)];
   at_the_end := cardinality(seen) < page;

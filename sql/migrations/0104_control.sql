@@ -35,9 +35,10 @@ CREATE TABLE queue_samples (
   PRIMARY KEY (tenant_id, queue, type)
 );
 CREATE TABLE queue_totals (
-  only_row   boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  queued     bigint NOT NULL DEFAULT 0 CHECK (queued >= 0),
-  sampled_at timestamptz NOT NULL DEFAULT '1970-01-01Z'
+  only_row     boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  queued       bigint NOT NULL DEFAULT 0 CHECK (queued >= 0),
+  sampled_at   timestamptz NOT NULL DEFAULT '1970-01-01Z',
+  took_seconds double precision NOT NULL DEFAULT 0
 );
 INSERT INTO queue_totals DEFAULT VALUES;
 GRANT SELECT, INSERT, UPDATE, DELETE ON queue_samples TO bpc_worker;
@@ -52,10 +53,13 @@ CREATE TABLE schedule_ticks (
 GRANT SELECT, INSERT, UPDATE ON schedule_ticks TO bpc_worker;
 GRANT SELECT ON schedule_ticks TO bpc_operator, bpc_reader, bpc_app;
 
--- How far the removal has come on its way through the table.
+-- How far the removal of old jobs has come on its way along the index of ends.
 CREATE TABLE prune_progress (
-  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  after_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
+  only_row     boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  reached      jsonb NOT NULL DEFAULT '{}',  -- by type as the settings name it: end and id of the last row looked at
+  began_at     timestamptz NOT NULL DEFAULT now(),
+  behind_since timestamptz,  -- NULL: the last walk came to the young ones
+  rests_until  timestamptz NOT NULL DEFAULT '1970-01-01Z'
 );
 INSERT INTO prune_progress DEFAULT VALUES;
 GRANT SELECT ON prune_progress TO bpc_operator, bpc_reader, bpc_app;

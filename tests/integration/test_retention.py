@@ -285,3 +285,26 @@ def test_a_page_is_bounded_by_its_facts_and_a_document_goes_as_a_whole(attic: At
             after = done["last_id"]
 
     assert pages == [{"documents": 2, "facts": 18000}, {"documents": 1, "facts": 9000}]
+
+
+@pytest.mark.parametrize("step", ["documents", "deliveries"])
+def test_a_sweep_leaves_a_trace_whoever_calls_it(attic: Attic, step: str) -> None:
+    attic.document(OLD)
+    attic.delivery(OLD, "FAILED")
+    sweep(attic, step)
+
+    traces = attic.db.run("SELECT data FROM job_events WHERE type = 'retention:swept'")
+    [data] = [row["data"] for row in traces]
+    assert isinstance(data, dict)
+    assert (data["by"], data["tenant_id"], data["step"]) == (
+        "bpc_worker_login",
+        attic.domain.tenant_id,
+        step,
+    )
+    assert data["removed"][step] == 1
+
+
+@pytest.mark.parametrize("step", DAYS)
+def test_a_page_of_a_sweep_has_a_limit(attic: Attic, step: str) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="1 to 10000"):
+        sweep(attic, step, page=10_001)

@@ -101,9 +101,10 @@ def each_of(
 @jobs.command("prune")
 @config_option
 def prune(config_path: str | None) -> None:
-    r"""Remove finished jobs older than `jobs.retention_days`, with their events; dead letters stay.
+    r"""Remove finished jobs older than `jobs.retention_days`, with their events.
 
-    Workers do the same by themselves, a few at a time.
+    Workers do the same by themselves, a page at a time. By hand nothing goes that is younger than 30 days.
+    Dead letters, failed jobs and whatever somebody has done by hand always stay.
 
     \b
     Example: BPC_JOBS_RETENTION_DAYS=90 bpc-worker jobs prune

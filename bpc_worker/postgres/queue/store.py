@@ -1,6 +1,7 @@
 """The queue in PostgreSQL: one method per file in sql/queries/jobs."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -25,6 +26,7 @@ from bpc_worker.jobs.store import (
     Reaped,
     Renewal,
 )
+from bpc_worker.observability import log
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.gate import Allowance, Rank
@@ -37,6 +39,7 @@ from bpc_worker.postgres.queue.job_rows import (
     settle_params,
     settled_under,
 )
+from bpc_worker.postgres.queue.lease_bound import LeaseBound
 from bpc_worker.postgres.queue.samples import Samples
 from bpc_worker.postgres.queue.server_clock import ServerClock
 from bpc_worker.postgres.queue.suspects import Suspects
@@ -44,6 +47,7 @@ from bpc_worker.postgres.sql_files import prepared, query
 from bpc_worker.rows import as_uuid
 from bpc_worker.waiting.retries import Retries
 
+_log = log.get("reaper")
 REAP_PAGE = 100
 _SETTLE_LOCK_SECONDS = 0.1
 _UPKEEP_SHARE = 0.9  # of our patience: the server gives up first, and its answer says so
@@ -86,7 +90,10 @@ class PostgresJobs:
         self._suspects = Suspects(self.upkeep, self.claims, settings)
         most, limit = settings.max_queued, settings.call_timeout
         self._capacity = Capacity(self._enqueues, most=most, call_timeout=limit)
-        self.samples = Samples(self.upkeep, call_timeout=limit, max_queued=most, now=now)
+        self.samples = Samples(
+            self.upkeep, call_timeout=limit, lease_seconds=settings.lease_seconds, max_queued=most, now=now
+        )
+        self._leases = LeaseBound(settings.lease_seconds)
         self._one_bulk = asyncio.Lock()
         self._server_clock = ServerClock(settings.lease_seconds)
 
@@ -203,12 +210,38 @@ class PostgresJobs:
         return {token: Status(status) for token, status in rows}
 
     async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
+        asked_at = await self._time()
+        spared = ended_for if self.now else ended_for + self._server_clock.jumped(asked_at)
+        page = await self._reap(asked_at, spared, since=self._leases.since(asked_at))
+        if len(page) < REAP_PAGE and not spared:  # else some were seen, and left
+            self._leases.saw_the_end(asked_at)
+        return page or await self._reap_whatever_is_left(spared)
+
+    async def _reap_whatever_is_left(self, spared: float) -> list[Reaped]:
+        asked_at, began = await self._time(), time.monotonic()
+        if not self._leases.all_is_due(asked_at):
+            return []
+        try:
+            page = await self._reap(asked_at, spared, since=None)
+        except Retryable as error:  # too much to pass over; what has ended lately was looked for a moment ago
+            _log.warning("reap_of_all_failed", error_code=error.code, error_message=error.message)
+            page = []
+        if len(page) < REAP_PAGE:
+            self._leases.looked_at_all(asked_at, seconds=time.monotonic() - began)
+        return page
+
+    async def _time(self) -> datetime:
+        """The server's."""
         [pulse] = await self.reaps.run(query("schema/pulse"), timeout=self._settings.call_timeout)
+        return self.now or msgspec.convert(pulse["now"], datetime)
+
+    async def _reap(self, asked_at: datetime, spared: float, *, since: datetime | None) -> list[Reaped]:
         params = {
             "now": self.now,
-            "asked_at": self.now or pulse["now"],
+            "asked_at": asked_at,
+            "since": since,
             "within_seconds": self._settings.call_timeout,
-            "ended_for": ended_for if self.now else ended_for + self._server_clock.jumped(pulse["now"]),
+            "ended_for": spared,
             "page": REAP_PAGE,
             "max_snoozes": MAX_SNOOZES,
             "backoff_base": self._settings.backoff.base,

@@ -1,5 +1,5 @@
 -- The jobs that have been running for longer than their expected duration times the factor of their type, and,
--- once for each claim, an event about it. Reads only what is leased.
+-- once for each claim, an event about it. Reads only what is leased, and no leases that ended long ago.
 WITH clock AS MATERIALIZED (
   SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ),
@@ -8,7 +8,8 @@ late AS MATERIALIZED (
          extract(epoch FROM (SELECT now FROM clock) - started_at)::double precision AS running_seconds
   FROM jobs
   LEFT JOIN unnest(%(types)s::text[], %(factors)s::double precision[]) AS own (own_type, factor) ON own_type = type
-  WHERE lease_expires_at IS NOT NULL AND expected_duration_ms IS NOT NULL AND isfinite(started_at)
+  WHERE lease_expires_at > (SELECT now FROM clock) - make_interval(secs => %(lease_seconds)s)
+    AND expected_duration_ms IS NOT NULL AND isfinite(started_at)
     AND started_at < (SELECT now FROM clock)
       - make_interval(secs => expected_duration_ms / 1000.0 * coalesce(factor, %(factor_of_others)s))
 ),

@@ -1,3 +1,3 @@
--- One page of the walk that removes what ended long ago; no row while somebody else walks.
-SELECT looked_at, removed_jobs, removed_events, at_the_end
-FROM bpc_prune_jobs(%(kept_days)s::jsonb, %(page)s::integer, %(now)s::timestamptz)
+-- One page of the walk that removes what ended long ago; no row while somebody else walks, or while workers rest.
+SELECT looked_at, removed_jobs, removed_events, at_the_end, rest_seconds
+FROM bpc_prune_page(%(kept_days)s::jsonb, %(page)s::integer)

@@ -16,6 +16,7 @@ expired AS MATERIALIZED (
     SELECT ((attempts >= max_attempts OR fail_code IS NOT DISTINCT FROM 'LEASE_EXPIRED')
             AND begun_token IS DISTINCT FROM lease_token AND snoozes < %(max_snoozes)s)::integer AS refund) AS never_begun
   WHERE lease_expires_at <= (SELECT ended_by FROM clock)
+    AND lease_expires_at > coalesce(%(since)s::timestamptz, '-infinity')  -- before it there was nothing at the last look
     AND (SELECT now FROM clock) <= %(asked_at)s::timestamptz + make_interval(secs => %(within_seconds)s)
   ORDER BY lease_expires_at
   LIMIT %(page)s

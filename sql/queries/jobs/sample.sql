@@ -1,13 +1,14 @@
 -- How many jobs wait, by tenant, queue and type, and since when the first of them. Counted by whoever comes first
 -- after `every_seconds`; the others get what was counted last. From one kind to the next by the index, and of none
--- more than `most`: a million waiting jobs cost no more than that many entries of it. `handled`: somebody who has
+-- more than `most`: a million waiting jobs cost no more than that many entries of it. A count that takes long, because
+-- somebody holds a snapshot over all that has been claimed since, gets a tenth of the time. `handled`: somebody who has
 -- announced himself takes such jobs.
 WITH RECURSIVE clock AS MATERIALIZED (
   SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ),
 turn AS MATERIALIZED (
   SELECT only_row FROM queue_totals
-  WHERE sampled_at <= (SELECT now FROM clock) - make_interval(secs => %(every_seconds)s)
+  WHERE sampled_at <= (SELECT now FROM clock) - make_interval(secs => greatest(%(every_seconds)s, 10 * took_seconds))
   FOR UPDATE SKIP LOCKED
 ),
 kind AS (
@@ -64,7 +65,10 @@ kept AS (
 ),
 total AS (
   UPDATE queue_totals
-  SET sampled_at = (SELECT now FROM clock), queued = (SELECT coalesce(sum(counted.queued), 0) FROM counted)
+  SET sampled_at = (SELECT now FROM clock),
+      (queued, took_seconds) = (SELECT coalesce(sum(counted.queued), 0),
+                                       extract(epoch FROM clock_timestamp() - statement_timestamp())
+                                FROM counted)
   WHERE EXISTS (SELECT FROM turn)
 )
 SELECT queue, type, sum(queued)::bigint AS queued,

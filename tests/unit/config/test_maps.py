@@ -19,11 +19,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_settings_for_what_is_off_by_default() -> None:
     settings = load(env={})
 
-    assert (settings.jobs.max_queued, settings.jobs.warn_depth, settings.jobs.retention_days) == (
-        0,
-        0,
-        {"*": 0},
-    )
+    assert (settings.jobs.max_queued, settings.jobs.warn_depth) == (0, 0)
     assert (settings.reaper.sla_factor, settings.reaper.tables) == ({"*": 6}, ())
     assert settings.reaper.sample_interval == 15
     assert (settings.tracing.enabled, settings.tracing.endpoint) == (False, None)
@@ -33,6 +29,15 @@ def test_the_settings_for_what_is_off_by_default() -> None:
     assert (settings.rate_limits, settings.schedules) == ({}, {})
     with pytest.raises(dataclasses.FrozenInstanceError):
         settings.circuit_breaker.window = 1  # type: ignore[misc]
+
+
+def test_finished_jobs_go_after_ninety_days_unless_told() -> None:
+    assert load(env={}).jobs.retention_days == {"*": 90}
+    assert load(env={"BPC_JOBS_RETENTION_DAYS": '{"RUN_COMMAND": 7}'}).jobs.retention_days == {
+        "*": 90,
+        "RUN_COMMAND": 7,
+    }
+    assert load(env={"BPC_JOBS_RETENTION_DAYS": "0"}).jobs.retention_days == {"*": 0}
 
 
 def test_postgresqls_bell_is_heard_where_there_is_no_broker_unless_told() -> None:

@@ -153,13 +153,12 @@ def test_connections_are_counted_as_they_are_configured() -> None:
     def of(**env: str) -> int:
         return limits.per_worker(replace(case(), settings=load(env=env)))
 
-    plain = {"BPC_NOTIFY_ENABLED": "false", "BPC_JOBS_RETENTION_DAYS": "0"}
-    own = 2 * 5 + 1  # claims, settles, renewals, reaper, a sign of life; and one that asks
+    plain = {"BPC_NOTIFY_ENABLED": "false"}
+    own = 2 * 5 + 1  # claims, settles, renewals, reaper, upkeep; and one that asks
     assert of(**plain) == own + 4 + 1
     assert of(**plain, BPC_DB_HANDLER_CONNECTIONS="2") == own + 2 + 1
     assert of(**plain | {"BPC_NOTIFY_ENABLED": "true"}) == of(**plain) + 2
-    assert of(**plain | {"BPC_JOBS_RETENTION_DAYS": "30"}) == of(**plain) + 2
-    assert of(**plain, BPC_SCHEDULES='{"a": {"cron": "* * * * *", "type": "TEST_NOOP"}}') == of(**plain) + 4
+    assert of(**plain, BPC_SCHEDULES='{"a": {"cron": "* * * * *", "type": "TEST_NOOP"}}') == of(**plain) + 2
     assert of(**plain, BPC_RATE_LIMITS='{"TEST_NOOP": {"per_second": 1, "burst": 1}}') == of(**plain) + 2
     assert of(**plain, BPC_PRODUCER_SCAN_DIR="/srv/inbox") == of(**plain) + 6
 

@@ -29,7 +29,7 @@ def its_db(replicating: Server) -> Iterator[Database]:
 @pytest.fixture
 async def samples(its_db: Database) -> AsyncIterator[Samples]:
     link = Link(Dsn(url=its_db.url_as("bpc_worker"), application_name="test"))
-    samples = Samples(link, call_timeout=5)
+    samples = Samples(link, call_timeout=5, lease_seconds=60)
     samples.clock = lambda: 100.0
     yield samples
     link.drop()

@@ -8,12 +8,11 @@ import pytest
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.maintenance import reaper as reaper_module
 from bpc_worker.engine.maintenance.lease_tables import TableReaper
-from bpc_worker.engine.maintenance.pruning import Pruner
 from bpc_worker.engine.maintenance.reaper import Reaper
 from bpc_worker.jobs.errors import Code, JobError, Permanent, RunAgain, Unavailable
 from bpc_worker.jobs.model import Status
 from bpc_worker.jobs.queue_settings import QueueSettings
-from bpc_worker.jobs.store import Left, Pruned, Reaped
+from bpc_worker.jobs.store import Left, Reaped
 from bpc_worker.memory.store import MemoryJobStore
 from bpc_worker.observability.metrics import Metrics
 from bpc_worker.testing import A_TENANT, a_job
@@ -207,17 +206,3 @@ async def test_after_an_outage_the_holders_of_further_tables_come_first_too() ->
 
     assert table.asked[0] >= 1
     assert table.asked[-1] == 0
-
-
-@pytest.mark.parametrize("pruned", [None, Pruned(500, 0, 0, False), Pruned(9, 3, 5, True)])
-async def test_a_page_of_old_jobs_goes_at_a_time(pruned: Pruned | None) -> None:
-    sizes: list[int] = []
-
-    class Pages:
-        async def prune(self, page: int) -> Pruned | None:
-            sizes.append(page)
-            return pruned
-
-    await Pruner(Pages()).one_page()
-
-    assert sizes == [500]
