@@ -12,15 +12,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base import signing
-from bpc_worker.jobs.errors import (
-    Code,
-    JobError,
-    LeaseLost,
-    Permanent,
-    Retryable,
-    Snooze,
-    Unavailable,
-)
+from bpc_worker.jobs.errors import Code, JobError, LeaseLost, Permanent, Retryable, Snooze, Unavailable
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 
 __all__ = [

@@ -71,7 +71,13 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
     suspects = None if work is None else suspect_watch(base, notify)
     upkeep = upkeep_of(base, tell=hooks.tell)
     roster = _roster(base, plan) if plan.works or plan.reaps else None
-    care = upkeep.care
+    endless = {
+        "suspects": None if suspects is None or plan.until_empty else suspects.run,
+        "roster": None if roster is None else announcing(upkeep.care, roster),
+        "broker": None if listener is None else listener.run,
+        "bell": None if bell is None else bell.run,
+        "producer": None if plan.produces is None else partial(plan.produces, hooks),
+    }
     engine = Engine(
         health=base.health,
         store=roster or base.store,
@@ -81,25 +87,27 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         duties=(
             *(() if work is None else work.duties),
             *(upkeep.duties if plan.reaps else ()),
-            *(() if suspects is None or plan.until_empty else (care.endless("suspects", suspects.run),)),
-            *((care.endless("roster", announcing(care, roster)),) if roster is not None else ()),
-            *((care.endless("broker", listener.run),) if listener is not None else ()),
-            *((care.endless("bell", bell.run),) if bell is not None else ()),
-            *((care.endless("producer", partial(plan.produces, hooks)),) if plan.produces else ()),
+            *(upkeep.care.endless(name, run) for name, run in endless.items() if run is not None),
         ),
         schema_problem=lambda: schema_check(settings, url),
         grace_seconds=settings.worker.shutdown_grace_seconds,
         close_handlers=close_handlers,
     )
+    code = await _run_and_close(base, plan, handlers, work, engine)
+    if code == 0:  # else there is no time left
+        spans.close()
+    return code
+
+
+async def _run_and_close(
+    base: Base, plan: Plan, handlers: HandlerThread, work: JobWork | None, engine: Engine
+) -> int:
     try:
-        code = await _with_probes(settings, plan, _probes(base, handlers, work), engine)
+        return await _with_probes(base.settings, plan, _probes(base, handlers, work), engine)
     finally:
         for part in (base.store, work):
             if part is not None:
                 part.close()
-    if code == 0:  # else there is no time left
-        spans.close()
-    return code
 
 
 def base_of(settings: Settings, registry: Registry, url: str, metrics: Metrics | None = None) -> Base:

@@ -52,16 +52,13 @@ def job_work(
     alone = watcher is not None
     slots, limits = _slots(base, equipment, alone=alone), _rate_limits(base, alone=alone)
     base.metrics.slots(lambda: slots.taken)
-    intake = Intake(
-        IntakeParts(
-            store=base.store if watcher is None else SuspectsOnly(base.store, watcher),
-            settler=settler, slots=slots, rate_limits=limits, wake=base.wake,
-            health=base.health, metrics=base.metrics, clock=seconds_since_boot,
-            claim_bytes=base.settings.worker.claim_bytes,
-        ),
-        poll_seconds=poll_seconds,
-        stuck=stuck,
+    taking = IntakeParts(
+        store=base.store if watcher is None else SuspectsOnly(base.store, watcher),
+        settler=settler, slots=slots, rate_limits=limits, wake=base.wake,
+        health=base.health, metrics=base.metrics, clock=seconds_since_boot,
+        claim_bytes=base.settings.worker.claim_bytes,
     )  # fmt: skip
+    intake = Intake(taking, poll_seconds=poll_seconds, stuck=stuck)
     beginnings = Beginnings(
         base.store, start_prepared=handlers.start_prepared, on_database=base.health.note_database
     )

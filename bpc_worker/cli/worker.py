@@ -93,7 +93,11 @@ def _serve_suspects() -> NoReturn:
     try:
         starter, orders = suspects.hear()
     except (OSError, msgspec.DecodeError):
-        fail(EXIT_USAGE, "--suspects is how a worker starts a process of its own, and no command for people")
+        fail(
+            EXIT_USAGE,
+            "--suspects is how a worker starts a process of its own, and no command for people",
+            "`bpc-worker run` starts it where it is needed",
+        )
     log.configure(level=orders.settings.log.level, fmt=orders.settings.log.format)
     keep_secrets()
     raise SystemExit(suspects.run(starter, orders, installed_handlers()))

@@ -3,15 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import Any, TypeVar
@@ -198,7 +190,7 @@ class Link:
         return connection
 
     async def _turn(self) -> None:
-        limit = self.dsn.connect_seconds
+        limit = self.dsn.connect_timeout
         try:
             async with asyncio.timeout(limit):
                 await self._gate.turn(self._allowance)
@@ -206,16 +198,15 @@ class Link:
             raise _away(f"others were to connect first, for {limit:g} s") from error
 
     async def _connect(self) -> Connection:
-        limit = self.dsn.connect_seconds
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(self.dsn.connect_seconds):
                 return await self._begin_session()
         except psycopg.Error as error:
             self._gate.failed(self._allowance)
             raise _away(str(error).splitlines()[0]) from error
         except TimeoutError as error:
             self._gate.failed(self._allowance)
-            raise _away(f"no answer in {limit:g} s") from error
+            raise _away(f"no answer in {self.dsn.connect_seconds:g} s") from error
         except BaseException:
             self._gate.left(self._allowance)
             raise

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from bpc_worker.handler_api import JobId, LeaseLost, NewJob, Reading, Row, Tx
 from bpc_worker.ids import uuid7
+from bpc_worker.jobs.holding import Holding
 from bpc_worker.jobs.model import Claim, Status
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.jobs.store import Holding
 from bpc_worker.memory.store import MemoryJobStore
 
 Answer = Sequence[Row] | Callable[[Mapping[str, object]], Sequence[Row]]

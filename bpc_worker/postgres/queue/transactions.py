@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 
 from bpc_worker.handler_api import Row
 from bpc_worker.jobs.errors import Code, JobError, LeaseLost, Retryable, RunAgain, SchemaMismatch, Unavailable
+from bpc_worker.jobs.holding import Holding
 from bpc_worker.jobs.model import Claim, NewJob, Status
 from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.jobs.store import Holding
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.gate import Allowance, Rank

@@ -95,7 +95,7 @@ class Bench:
     async def add_suspect(self) -> None:
         await self.store.enqueue(A_TENANT, a_job())
         for _ in range(2):
-            await self.store.claim(limit=1)
+            await self.store.begin((await self.store.claim(limit=1)).claims)
             self.clock.suspend(LEASE)
             await self.store.reap()
             self.clock.suspend(10)
