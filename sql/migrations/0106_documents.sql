@@ -8,11 +8,12 @@ CREATE TABLE blobs (
   tenant_id uuid NOT NULL REFERENCES tenants,
   sha256    bytea NOT NULL CHECK (octet_length(sha256) = 32),
   size      integer NOT NULL,
-  content   bytea STORAGE EXTERNAL NOT NULL,
+  content   bytea NOT NULL,
   put_at    timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (tenant_id, sha256),
   CONSTRAINT blobs_size_is_of_its_bytes CHECK (size = octet_length(content))
 );
+ALTER TABLE blobs ALTER COLUMN content SET STORAGE EXTERNAL;
 
 -- A document keeps its name while its versions come and go.
 CREATE TABLE documents (

@@ -119,7 +119,9 @@ def connection(server: Server) -> Iterator[Connection]:
         connection.execute("DROP TRIGGER jobs_tell_fate ON jobs")  # no business of a store
         connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = off".encode())
         for tenant in TENANTS:
-            connection.execute("INSERT INTO tenants (tenant_id, name) VALUES (%s, %s)", [tenant, str(tenant)])
+            connection.execute(
+                "INSERT INTO tenants (tenant_id, name) VALUES (%s, %s)", [tenant, f"tenant {tenant}"]
+            )
         yield connection
 
 

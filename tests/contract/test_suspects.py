@@ -14,7 +14,7 @@ async def suspects(bench: Bench, *wishes: dict[str, object]) -> list[JobId]:
     """Jobs whose holders have died twice, due now."""
     jobs = [await bench.add(**wish) for wish in wishes or ({},)]  # type: ignore[arg-type]  # as the test says
     for _ in range(2):
-        await bench.claim(len(jobs))
+        await bench.store.begin(await bench.claim(len(jobs)))
         bench.side.advance(LEASE_SECONDS)
         await bench.store.reap()
         bench.side.advance(10)
@@ -58,11 +58,11 @@ async def test_a_suspect_that_ends_well_is_done(bench: Bench) -> None:
 async def test_the_watch_is_not_taken_where_none_is_due(bench: Bench) -> None:
     await bench.add()
     assert not await bench.store.watch_suspects(ME)
-    await bench.claim()
+    await bench.store.begin(await bench.claim())
     bench.side.advance(LEASE_SECONDS)
     await bench.store.reap()
     bench.side.advance(10)
-    await bench.claim()
+    await bench.store.begin(await bench.claim())
     bench.side.advance(LEASE_SECONDS)
     await bench.store.reap()  # twice by now; but it is put off for a while
 

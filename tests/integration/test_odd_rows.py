@@ -81,7 +81,7 @@ def test_no_row_that_the_schema_allows_ends_a_worker(
     planted: dict[str, int] = dict.fromkeys(rows, 0)
 
     @settings(
-        max_examples=int(os.environ.get("BPC_ODD_EXAMPLES", "8")),
+        max_examples=int(os.environ.get("BPC_ODD_EXAMPLES", "40")),
         phases=[Phase.generate],  # what is found is told at once: to make it smaller takes minutes
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )

@@ -15,7 +15,7 @@ READERS = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader")
 # Of the queue, which all tenants share and grants guard; and what the schema keeps about itself.
 SHARED = {
     "tenants", "jobs", "job_events", "job_pauses", "job_pause_events", "rate_limits", "workers",
-    "queue_samples", "queue_totals", "schedule_ticks", "prune_progress",
+    "queue_samples", "queue_totals", "schedule_ticks", "prune_progress", "suspect_watch",
     "schema_migrations", "schema_functions",
 }  # fmt: skip
 

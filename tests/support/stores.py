@@ -104,7 +104,7 @@ class PostgresSide:
         self.store.now = self.other.now = self.clock.now
 
     def tenant(self, tenant_id: TenantId, *, weight: int = 1) -> None:
-        row = [tenant_id, str(tenant_id), weight]
+        row = [tenant_id, f"tenant {tenant_id}", weight]
         self.db.run("INSERT INTO tenants (tenant_id, name, weight) VALUES (%s, %s, %s)", row)
 
     def row(self, job_id: JobId) -> Row:

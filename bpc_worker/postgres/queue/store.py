@@ -212,7 +212,10 @@ class PostgresJobs:
     async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
         asked_at = await self._time()
         spared = ended_for if self.now else ended_for + self._server_clock.jumped(asked_at)
-        page = await self._reap(asked_at, spared, since=self._leases.since(asked_at))
+        since = (
+            None if spared else self._leases.since(asked_at)
+        )  # an outage may have kept others from looking
+        page = await self._reap(asked_at, spared, since=since)
         if len(page) < REAP_PAGE and not spared:  # else some were seen, and left
             self._leases.saw_the_end(asked_at)
         return page or await self._reap_whatever_is_left(spared)

@@ -6,7 +6,7 @@ FROM (
   CROSS JOIN LATERAL (
     SELECT format('CREATE OR REPLACE VIEW public.%I WITH (%s) AS %s', c.relname,
                   coalesce(array_to_string(c.reloptions, ', '), 'security_barrier=false'),
-                  rtrim(btrim(pg_get_viewdef(c.oid)), ';')) AS text
+                  rtrim(btrim(pg_get_viewdef(c.oid)), chr(59))) AS text
   ) AS made
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'v'
   UNION ALL

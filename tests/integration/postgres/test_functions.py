@@ -97,4 +97,4 @@ def test_every_function_finds_our_objects_and_nobody_elses(db: Database) -> None
         if row["bound"] or row["proname"] in SETS_NO_SEARCH_PATH:
             assert (row["prosecdef"], row["settings"]) == (False, ""), row
         else:
-            assert row["settings"] == "search_path=pg_catalog, public, pg_temp", row
+            assert str(row["settings"]).startswith("search_path=pg_catalog, public, pg_temp"), row

@@ -258,4 +258,4 @@ def test_a_job_that_succeeded_is_kept_up_in_one_index(db: Database) -> None:
         ]
     ]
 
-    assert held == ["jobs_pkey"]
+    assert held == ["jobs_pkey", "jobs_ended"]
