@@ -53,7 +53,7 @@ def test_an_idle_worker_with_limits_asks_little(db: Database) -> None:
         per_second = len(re.findall(r"LOG:  (?:statement:|execute )", said)) / (time.monotonic() - began)
         print(f"{per_second:.2f} statements a second")
 
-        assert per_second <= 2
+        assert per_second <= 3  # with a pass of the reaper, of the removal and of the watch every 5 s
         assert "-- Is anything due here" in said
         assert "INSERT INTO rate_limits" not in said
         job_id = db.enqueue("TEST_NOOP")

@@ -11,7 +11,7 @@ QUICK_REAPER = {"BPC_REAPER_INTERVAL_SECONDS": 1}
 # As a worker leaves it that died in its last attempt.
 ABANDONED = """
 UPDATE jobs SET status = 'RUNNING', attempts = max_attempts, started_at = now(), lease_owner = 'gone',
-                lease_token = gen_random_uuid(), lease_expires_at = now() - interval '1 second'
+                lease_token = job_id, begun_token = job_id, lease_expires_at = now() - interval '1 second'
 WHERE job_id = %s
 """
 

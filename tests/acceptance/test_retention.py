@@ -109,6 +109,7 @@ def test_exactly_what_is_old_and_needed_by_nothing_goes(db: Database, tmp_path: 
     [told] = applied(db)
     assert told["removed"] == {
         "builds": 1, "unsigned_versions": 0, "snapshots": 1, "documents": 2, "facts": 1, "deliveries": 1,
+        "blobs": 2,
     }  # fmt: skip
     assert set(told["cut_offs"]) == {"drafts", "documents", "deliveries"}  # type: ignore[call-overload]
     assert path.call(verify).findings == []

@@ -152,7 +152,9 @@ def test_an_idle_worker_leaves_at_once(db: Database) -> None:
 
 def abandoned(db: Database, job_type: str = "TEST_NOOP", **columns: object) -> str:
     """A job whose worker is gone and whose lease has ended."""
-    columns |= {"lease_owner": "gone", "lease_token": uuid4(), "lease_expires_at": "2020-01-01T00:00:00Z"}
+    token = uuid4()
+    columns |= {"lease_owner": "gone", "lease_token": token, "begun_token": token}
+    columns |= {"lease_expires_at": "2020-01-01T00:00:00Z"}
     return db.enqueue(job_type, "{}", status="RUNNING", attempts=1, **columns)
 
 
