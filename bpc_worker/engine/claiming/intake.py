@@ -23,6 +23,7 @@ from bpc_worker.observability import log
 
 _log = log.get("runner")
 
+_GATHER_SECONDS = 0.0005
 _MAX_EMPTY_CLAIMS = 3  # in a row that saw jobs and got none: others are quicker, or keep them locked
 
 
@@ -84,6 +85,7 @@ class Intake:
         self._held_bytes = 0  # of their payloads
         self._caution = Caution(parts.clock)
         self._failed = False  # the last claim
+        self._claim_took = 0.0
         self._going_back: set[LazyEvent] = set()
         self._fresh_at = -math.inf
         self._empty_claims = 0  # in a row
@@ -177,6 +179,7 @@ class Intake:
         self._failed = False
         parts.health.want_claim(room=self._expected_room(ahead) > 0)
         try:
+            await self._gather(ahead)
             await parts.store.release_unconfirmed_claims()
             limit, room = self._reach(ahead)
             if limit <= 0 or not parts.health.may_claim:
@@ -202,6 +205,7 @@ class Intake:
             warn(_log, "claim_failed", error)
             return None
         self._caution.answered()
+        self._claim_took = parts.clock() - sent_at
         if look.passed_over:
             parts.health.passed_over_at = parts.clock()
             parts.metrics.passed_over(look.passed_over)
@@ -210,6 +214,16 @@ class Intake:
         if parts.rate_limits is not None:
             await parts.rate_limits.record_claim(look.claims)
         return _Answer(look, written, sent_at, fresh, expected_free_slots)
+
+    async def _gather(self, ahead: int) -> None:
+        """Where nothing is claimed ahead of its slot, short jobs would be claimed by a few at a time. So wait
+        for half of the slots, but no longer than a claim takes.
+        """
+        ends_at = self._parts.clock() + self._claim_took
+        while not ahead and 0 < self._room < self._ahead.worth_a_claim:
+            await asyncio.sleep(_GATHER_SECONDS)
+            if self._parts.clock() >= ends_at:
+                return
 
     def _take(self, look: Look, caps: Caps, sent_at: float) -> tuple[Look, int]:
         """Its claims have their slots from now on. How many more should be free at the next answer."""

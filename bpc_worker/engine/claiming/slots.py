@@ -154,6 +154,11 @@ class ClaimsAhead:
         self._waiting: deque[Claimed] = deque()
         self._began_at = -math.inf
 
+    @property
+    def worth_a_claim(self) -> int:
+        """How many free slots are; 0 where there are so few that claims go ahead of them."""
+        return self._slots.count // 2 if self._slots.count > _MOST_AHEAD else 0
+
     def take(self, claims: Sequence[Claim], caps: Caps, sent_at: float) -> Taken:
         """Slots for the jobs that a claim brought, with these caps, which was sent then.
 
@@ -172,7 +177,7 @@ class ClaimsAhead:
         now = self._clock()
         # Those that began last had the time of one claim, or a little more where it waited for them.
         in_time = now - self._began_at < min(2 * (now - sent_at), _LONGEST_JOB)
-        is_free = in_time and self._slots.in_use == 0 and self._slots.count <= _MOST_AHEAD
+        is_free = in_time and self._slots.in_use == 0 and not self.worth_a_claim
         return self._slots.count if is_free else 0
 
     def start_now(self, new: Sequence[Claimed]) -> list[Claimed]:

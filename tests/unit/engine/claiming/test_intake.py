@@ -263,3 +263,32 @@ async def test_an_idle_worker_with_limits_asks_once_whether_there_is_anything() 
     assert batch.look_again_in == 3.0
     assert len(room.store.looks) == looks
     assert buckets.returned
+
+
+async def test_where_nothing_is_claimed_ahead_a_few_free_slots_wait_for_others_as_long_as_a_claim_takes() -> (
+    None
+):
+    room = Room(slots=40)
+    await room.enqueue("TEST_WAIT", 60)
+    assert await room.take() == 40
+    for job in list(room.jobs._jobs)[:5]:
+        room.intake.leave_slot(job.claim)
+    room.intake._claim_took = 3.0
+    claiming = asyncio.create_task(room.take())
+    for _ in range(20):
+        await asyncio.sleep(0.001)
+    assert len(room.store.looks) == 1
+    room.clock.advance(3)
+
+    assert await claiming == 5
+
+
+async def test_half_of_the_slots_are_worth_a_claim_at_once() -> None:
+    room = Room(slots=40)
+    await room.enqueue("TEST_WAIT", 60)
+    await room.take()
+    for job in list(room.jobs._jobs)[:20]:
+        room.intake.leave_slot(job.claim)
+    room.intake._claim_took = 1e9
+
+    assert await room.take() == 20
