@@ -1,5 +1,8 @@
-"""Many large documents at once: they wait for room, and the worker stays small."""
+"""Many large documents and payloads at once: they wait for room, and the worker stays small."""
 
+import os
+import time
+from base64 import b64encode
 from pathlib import Path
 
 from bpc_worker.pipeline.documents import Upload, add_document
@@ -9,7 +12,7 @@ from tests.support.pipeline import Pipeline
 from tests.support.worker import Worker, until, worker
 
 _MIB = 1024 * 1024
-DOCUMENTS, SIZE = 40, 20 * _MIB
+DOCUMENTS, PAYLOADS, SIZE = 40, 50, 20 * _MIB
 MOST_MEMORY = 400 * 1_000_000
 
 
@@ -54,4 +57,31 @@ def test_forty_documents_of_20_mib_at_32_slots(db: Database) -> None:
     print(f"\n{DOCUMENTS} documents of {SIZE / _MIB:g} MiB at 32 slots: peak {most / 1e6:.0f} MB")
 
     assert db.run("SELECT FROM jobs WHERE status NOT IN ('SUCCEEDED', 'FAILED')") == []
+    assert most <= MOST_MEMORY
+
+
+def test_fifty_payloads_of_20_mib_at_100_slots(db: Database) -> None:
+    """Text that cannot be compressed, as a document in base64 would be."""
+    db.tenant()
+    for _ in range(PAYLOADS):
+        data = b64encode(os.urandom(SIZE * 3 // 4)).decode()
+        db.enqueue("TEST_ANY", f'{{"value": "{data}"}}')
+    small = [db.enqueue("TEST_NOOP") for _ in range(50)]
+    with worker(db.url_as("bpc_worker"), BPC_WORKER_CONCURRENCY=100) as running:
+        running.wait_ready()
+        began = time.monotonic()
+        until(
+            lambda: (
+                db.one("SELECT count(*) AS n FROM jobs WHERE status = 'SUCCEEDED'")["n"]
+                == PAYLOADS + len(small)
+            ),
+            within=240,
+            what="all of them",
+            every=0.5,
+        )
+        took, most = time.monotonic() - began, peak(running)
+        assert running.stop() == 0
+    print(f"\n{PAYLOADS} payloads of 20 MiB at 100 slots: {took:.0f} s, peak {most / 1e6:.0f} MB")
+
+    assert db.one("SELECT max(attempts) AS most FROM jobs") == {"most": 1}
     assert most <= MOST_MEMORY
