@@ -73,14 +73,14 @@ BEGIN
   END LOOP;
 
   IF share > 0 AND due <> '{}' AND EXISTS (SELECT FROM tenants OFFSET 1) THEN  -- of every four jobs one goes round the tenants
-    SELECT array_agg(next.job_id ORDER BY next.scheduled_at, next.job_id) FILTER (WHERE next.job_id <> ALL (passed_over)),
-           array_agg(at_pot[next.place] ORDER BY next.scheduled_at, next.job_id)
-             FILTER (WHERE next.job_id <> ALL (passed_over)),
+    SELECT array_agg(next.job_id ORDER BY next.scheduled_at, next.job_id) FILTER (WHERE next.is_wanted),
+           array_agg(at_pot[next.place] ORDER BY next.scheduled_at, next.job_id) FILTER (WHERE next.is_wanted),
            (array_agg(next.tenant_id) FILTER (WHERE next.job_id IS NULL))[1],
            (array_agg(next.remaining) FILTER (WHERE next.job_id IS NULL))[1]
     INTO page, page_pots, ring_tenant, ring_left
-    FROM bpc_next_of_ring(share, ring_at, unserved, hops, at_queues, at_types, at_priorities, since, since_ids, limits,
-                          paused, moment) AS next;
+    FROM (SELECT *, job_id IS NOT NULL AND job_id <> ALL (passed_over) AS is_wanted
+          FROM bpc_next_of_ring(share, ring_at, unserved, hops, at_queues, at_types, at_priorities, since, since_ids,
+                                limits, paused, moment)) AS next;
     round := coalesce(page, '{}');
     due := round || due;
     of_pot := page_pots || of_pot;

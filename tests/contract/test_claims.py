@@ -117,7 +117,11 @@ async def test_the_ring_goes_past_tenants_that_have_nothing_due(bench: Bench) ->
     last = await bench.add(tenant=tenant_number(3), priority=Priority.LOW)
     await bench.add(tenant=bench.tenant, priority=Priority.HIGH)
 
-    assert [claim.job_id for claim in await bench.claim(1)] == [last]
+    look = await bench.look(1)
+    assert [claim.job_id for claim in look.claims] == [last]
+    assert look.more
+    assert len((await bench.look(3)).claims) == 1
+    assert not (await bench.look(4)).more  # it goes round, and finds nobody
 
 
 async def test_the_first_out_of_order_is_within_the_limit(bench: Bench) -> None:
