@@ -134,7 +134,8 @@ class Probes:
             heads = _heads(in_order)
             self._since |= heads
             self._last_taken = dict(list((self._last_taken | heads).items())[-_REMEMBERED:])
-        self._turns.record(len(in_order) + len(of_ring))
+        if in_order or of_ring:  # else nobody has had a turn
+            self._turns.record(len(in_order) + len(of_ring))
 
 
 def _pots(caps: Caps, types: Sequence[str]) -> dict[str, Sequence[object]]:

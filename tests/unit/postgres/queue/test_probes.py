@@ -138,3 +138,14 @@ def test_few_places_leave_time_for_many_tenants() -> None:
 
     assert (params["ring_at"], params["unserved"], params["hops"]) == (UUID(int=7), 2, 32)
     assert asked(some)["hops"] == 256
+
+
+def test_a_claim_that_finds_nothing_is_nobodys_turn() -> None:
+    some = probes()
+    for _ in range(3):
+        some.plan({}, limit=1, fresh=False)
+        some.record_result(None, [a_claim()])
+    assert asked(some)["share"] == 1
+    some.record_result([], [])
+
+    assert asked(some)["share"] == 1
