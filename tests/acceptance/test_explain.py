@@ -171,7 +171,8 @@ def test_the_database_went_away_under_it(db: Database) -> None:
             proxy.refuse(True)
             proxy.sever()
             until(lambda: running.said("claim_failed"), within=20, what="noticed")
-            until(lambda: db.run("SELECT FROM jobs WHERE started_at < now() - interval '2 s'"), within=10)
+            # Long enough for a handler that waits for its turn to connect.
+            until(lambda: db.run("SELECT FROM jobs WHERE started_at < now() - interval '13 s'"), within=30)
             proxy.refuse(False)
             until(lambda: status(db, job_id) == "QUEUED", within=30)
 
