@@ -43,7 +43,6 @@ class PipelineSession:
     link: Link
     tell: Tell | None = None  # None: a trigger of its own for every transaction that queued jobs
     tracer: Tracer = NO_TRACER
-    is_alone: bool = False  # there is no other tenant
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
@@ -125,7 +124,6 @@ async def open_pipeline(
                 link,
                 tell,
                 tracer,
-                found.alone,
             )
         finally:
             await asyncio.to_thread(tracer.close)  # it may wait for the collector, and others may not
