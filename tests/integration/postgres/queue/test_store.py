@@ -84,7 +84,7 @@ async def test_a_late_reap_does_nothing(bench: Bench, side: PostgresSide) -> Non
     await bench.add()
     await bench.claim()
     bench.side.advance(LEASE_SECONDS)
-    params = {"page": 100, "backoff_base": 2.0, "backoff_max": 1024.0, "within_seconds": 5.0}
+    params: dict[str, Any] = {"page": 100, "backoff_base": 2.0, "backoff_max": 1024.0, "within_seconds": 5.0}
     params |= {"ended_for": 0.0, "max_snoozes": 100, "since": None}
     reap = query("jobs/reap").decode()
     late = side.db.run(reap, params | {"now": bench.clock.now, "asked_at": NOON})
