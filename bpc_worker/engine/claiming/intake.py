@@ -182,6 +182,7 @@ class Intake:
             await self._gather(ahead)
             await parts.store.release_unconfirmed_claims()
             limit, room = self._reach(ahead)
+            limit = min(limit, self._ahead.by_halves or limit)
             if limit <= 0 or not parts.health.may_claim:
                 return None
             fresh, sent_at = self._poll_is_due, parts.clock()
@@ -216,11 +217,11 @@ class Intake:
         return _Answer(look, written, sent_at, fresh, expected_free_slots)
 
     async def _gather(self, ahead: int) -> None:
-        """Where nothing is claimed ahead of its slot, short jobs would be claimed by a few at a time. So wait
-        for half of the slots, but no longer than a claim takes.
+        """Where claims go by halves, short jobs would come by a few at a time: wait for half of the slots,
+        but no longer than a claim takes.
         """
         ends_at = self._parts.clock() + self._claim_took
-        while not ahead and 0 < self._room < self._ahead.worth_a_claim:
+        while not ahead and 0 < self._room < self._ahead.by_halves:
             await asyncio.sleep(_GATHER_SECONDS)
             if self._parts.clock() >= ends_at:
                 return

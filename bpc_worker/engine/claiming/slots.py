@@ -155,8 +155,10 @@ class ClaimsAhead:
         self._began_at = -math.inf
 
     @property
-    def worth_a_claim(self) -> int:
-        """How many free slots are; 0 where there are so few that claims go ahead of them."""
+    def by_halves(self) -> int:
+        """Half of the slots, where there are so many that no claim goes ahead of them: while the jobs of one
+        half run, the claim for the other is on its way. 0 where claims go ahead.
+        """
         return self._slots.count // 2 if self._slots.count > _MOST_AHEAD else 0
 
     def take(self, claims: Sequence[Claim], caps: Caps, sent_at: float) -> Taken:
@@ -177,7 +179,7 @@ class ClaimsAhead:
         now = self._clock()
         # Those that began last had the time of one claim, or a little more where it waited for them.
         in_time = now - self._began_at < min(2 * (now - sent_at), _LONGEST_JOB)
-        is_free = in_time and self._slots.in_use == 0 and not self.worth_a_claim
+        is_free = in_time and self._slots.in_use == 0 and not self.by_halves
         return self._slots.count if is_free else 0
 
     def start_now(self, new: Sequence[Claimed]) -> list[Claimed]:

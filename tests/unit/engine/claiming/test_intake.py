@@ -270,22 +270,33 @@ async def test_where_nothing_is_claimed_ahead_a_few_free_slots_wait_for_others_a
 ):
     room = Room(slots=40)
     await room.enqueue("TEST_WAIT", 60)
-    assert await room.take() == 40
+    assert [await room.take(), await room.take()] == [20, 20]
     for job in list(room.jobs._jobs)[:5]:
         room.intake.leave_slot(job.claim)
     room.intake._claim_took = 3.0
     claiming = asyncio.create_task(room.take())
     for _ in range(20):
         await asyncio.sleep(0.001)
-    assert len(room.store.looks) == 1
+    assert len(room.store.looks) == 2
     room.clock.advance(3)
 
     assert await claiming == 5
 
 
+async def test_where_nothing_is_claimed_ahead_one_half_runs_while_the_other_is_claimed() -> None:
+    room = Room(slots=40)
+    await room.enqueue("TEST_WAIT", 60)
+
+    assert await room.take() == 20
+    assert room.intake.claim_under_way
+    assert await room.take() == 20
+    assert not room.intake.claim_under_way
+
+
 async def test_half_of_the_slots_are_worth_a_claim_at_once() -> None:
     room = Room(slots=40)
     await room.enqueue("TEST_WAIT", 60)
+    await room.take()
     await room.take()
     for job in list(room.jobs._jobs)[:20]:
         room.intake.leave_slot(job.claim)
