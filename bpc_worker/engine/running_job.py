@@ -107,7 +107,8 @@ class RunningJob:
             spec, claim, self._context, partial(_log_fields, claim, self._span),
             begin=self._begin, read_payload=self._context.read_payload,
         )  # fmt: skip
-        self._handler = parts.handlers.prepare(work, self._handler_ended, wait=claim.begins_in_store)
+        self.begins_in_store = claim.begins_in_store
+        self._handler = parts.handlers.prepare(work, self._handler_ended, wait=self.begins_in_store)
         self.claim = claim
         self.done = LazyEvent()
         self.is_stuck = False

@@ -57,7 +57,7 @@ class RunningJobs:
         for claimed in claims:
             job = RunningJob(self._registry[claimed.claim.type], claimed, self._parts, self)
             self._jobs.add(job)
-            if claimed.claim.begins_in_store:
+            if job.begins_in_store:
                 beginners.append(job)
         self._parts.handlers.start_prepared()
         if beginners:

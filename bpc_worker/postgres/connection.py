@@ -18,8 +18,7 @@ from bpc_worker.postgres.errors import translate
 from bpc_worker.postgres.gate import GATE, Allowance, Backend, Gate
 from bpc_worker.postgres.pipeline import Statement, execute_pipelined
 from bpc_worker.postgres.sql_files import Prepared, query
-from bpc_worker.postgres.trips import LENT, OWN, Text
-from bpc_worker.postgres.wire import Connection, NoAnswerError
+from bpc_worker.postgres.trips import LENT, OWN, Connection, NoAnswerError, Text
 
 T = TypeVar("T")
 

@@ -1,25 +1,89 @@
-"""How a statement travels: over a session of ours, or over one that a pooler lends by the transaction.
+"""How a statement travels, over psycopg's connection, and how long anybody waits for its answer.
 
-What a session of ours is told when it begins (limits, plans) a pooler refuses or forgets. There every
-statement takes it along: both travel in one trip, which is one transaction.
+Over a session of ours, or over one that a pooler lends by the transaction. What a session of ours is told
+when it begins (limits, plans) a pooler refuses or forgets: there every statement takes it along, and both
+travel in one trip, which is one transaction.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import asyncio
+import math
+import os
+import socket
+import time
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, TypeVar
 
 import psycopg
-from psycopg import sql
+from psycopg import sql, waiting
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, tuple_row
 
-from bpc_worker.postgres.pipeline import Statement, Table, execute_pipelined, fetch_pipelined, set_local
+from bpc_worker.postgres.pipeline import (
+    Names,
+    Statement,
+    Table,
+    execute_pipelined,
+    fetch_pipelined,
+    set_local,
+)
 from bpc_worker.postgres.sql_files import Prepared, numbered
-from bpc_worker.postgres.wire import Connection
+
+T = TypeVar("T")
 
 Text = bytes | sql.Composed
 Params = Mapping[str, object]
 
 BEGIN = Statement(Prepared(b"BEGIN", ()))
+
+
+class NoAnswerError(psycopg.OperationalError):
+    """The time is up."""
+
+
+class Connection(psycopg.AsyncConnection[DictRow]):
+    """One that waits for its server until a given moment and not longer, whatever happens.
+
+    psycopg, when a call is cancelled, asks the server to cancel it too and waits for that: a stopped server
+    never answers. Here a call that was cancelled or is late is over at once, and its connection with it.
+    """
+
+    answer_by: float = math.inf  # by time.monotonic()
+    tuples: psycopg.AsyncRawCursor[tuple[Any, ...]] | None = None
+    names: Names | None = None
+    local_settings: Mapping[str, str] = {}  # of every transaction, behind a pooler
+
+    async def wait(
+        self,
+        gen: Generator[Any, Any, T],
+        interval: float = 0.0,  # noqa: ARG002 - nothing but the server and the time can end this wait
+        timeout: float | None = None,  # noqa: ARG002 - ours is `answer_by`
+    ) -> T:
+        left = max(0.001, self.answer_by - time.monotonic())
+        patience = left if math.isfinite(left) else None
+        try:
+            return await waiting.wait_async(gen, self.pgconn.socket, interval=min(left, 60), timeout=patience)
+        except asyncio.CancelledError:
+            self.answer_by = -math.inf  # psycopg's tidying up waits for nothing either
+            raise
+        except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - it has no other name
+            self.answer_by = -math.inf
+            raise NoAnswerError("no answer in time") from error
+
+    @property
+    def was_given_up(self) -> bool:
+        """By us, while the server still owed an answer."""
+        return self.answer_by == -math.inf
+
+    def cut(self) -> None:
+        """Without asking the server: it may be stopped, and we must not wait for it."""
+        self.tuples = None  # break the reference cycle: it would wait for the collector
+        if not self.closed:
+            try:
+                with socket.socket(fileno=os.dup(self.fileno())) as wire:
+                    wire.shutdown(socket.SHUT_RDWR)
+            except (OSError, psycopg.Error):
+                pass  # it was gone already
+        self.pgconn.finish()
 
 
 class OwnSession:

@@ -17,17 +17,17 @@ class Caution:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._failures = 0  # in a row
+        self.failures = 0  # in a row
         self._began_at = -math.inf
         self._lasts = 0.0
 
     @property
     def careful(self) -> bool:
-        return self._failures >= _FAILURES_TO_CARE or self._clock() - self._began_at < self._lasts
+        return self.failures >= _FAILURES_TO_CARE or self._clock() - self._began_at < self._lasts
 
     def failed(self) -> None:
-        self._failures += 1
-        if self._failures != _FAILURES_TO_CARE:
+        self.failures += 1
+        if self.failures != _FAILURES_TO_CARE:
             return
         now = self._clock()
         again = now - self._began_at - self._lasts < _REMEMBERED
@@ -35,4 +35,4 @@ class Caution:
         self._began_at = now
 
     def answered(self) -> None:
-        self._failures = 0
+        self.failures = 0

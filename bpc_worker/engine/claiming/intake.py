@@ -205,7 +205,8 @@ class Intake:
             parts.metrics.claim_failed(error.sqlstate or error.code)
             warn(_log, "claim_failed", error)
             return None
-        self._caution.answered()
+        if self._caution.failures:
+            self._caution.answered()
         self._claim_took = parts.clock() - sent_at
         if look.passed_over:
             parts.health.passed_over_at = parts.clock()

@@ -18,10 +18,7 @@ class Scans:
     def __init__(self) -> None:
         self._long_ones = 0  # in a row
         self._again_at = -math.inf
-
-    @property
-    def are_slow(self) -> bool:
-        return self._long_ones >= _IN_A_ROW
+        self.are_slow = False
 
     @property
     def due_in(self) -> float:
@@ -29,4 +26,5 @@ class Scans:
 
     def took(self, seconds: float, *, claimed: int = 0) -> None:
         self._long_ones = self._long_ones + 1 if seconds > _LONG + claimed * _PER_JOB else 0
+        self.are_slow = self._long_ones >= _IN_A_ROW
         self._again_at = time.monotonic() + _PAUSE * seconds
