@@ -17,7 +17,7 @@ RARELY = {"BPC_JOBS_LEASE_SECONDS": 120, "BPC_JOBS_LEASE_RENEW_SECONDS": 60}  # 
 
 def seconds_until_cancelled(db: Database, after: float) -> float:
     job_id = db.enqueue("TEST_SLEEP", '{"seconds": 60}', priority=0)
-    until(lambda: db.job(job_id)["status"] == "RUNNING", within=20)
+    until(lambda: db.job(job_id)["status"] == "RUNNING", within=60)
     time.sleep(after)  # the keeper asks at a moment of its own
     with db.connect("bpc_operator") as operator:
         operator.execute("SELECT bpc_cancel_job(%s)", [job_id])

@@ -66,7 +66,7 @@ class Worker:
 
     @property
     def port(self) -> int:
-        line = until(lambda: self.said("started") or self.exit_code is not None, within=20, what="started")
+        line = until(lambda: self.said("started") or self.exit_code is not None, within=60, what="started")
         assert isinstance(line, dict), f"the worker did not start: {''.join(self.raw)}"
         return int(str(line["port"]))
 
