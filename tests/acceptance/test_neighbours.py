@@ -32,8 +32,8 @@ def among_others(db: Database, running: Worker, *, within: float) -> None:
     assert running.exit_code is None
 
 
-def test_a_payload_that_cannot_be_read_fails_its_own_job_alone(db: Database) -> None:
-    """Planted past every rule; in the queue's order it comes first."""
+def plant(db: Database) -> str:
+    """Past every rule; in the queue's order it comes first."""
     with psycopg.connect(db.url) as connection:
         connection.execute("SET session_replication_role = replica")
         [bomb] = connection.execute(
@@ -41,11 +41,18 @@ def test_a_payload_that_cannot_be_read_fails_its_own_job_alone(db: Database) -> 
             " VALUES (%s, 'TEST_ANY', %s, 0) RETURNING job_id",
             [db.tenant(), BOMB],
         ).fetchone() or [None]
-    for _ in range(ORDINARY):
-        db.enqueue("TEST_NOOP")
+    return str(bomb)
+
+
+def test_a_payload_that_cannot_be_read_fails_its_own_job_alone(db: Database) -> None:
     with worker(db.url_as("bpc_worker")) as running:
         running.wait_ready()
+        bomb = plant(db)
+        for _ in range(ORDINARY):
+            db.enqueue("TEST_NOOP")
         among_others(db, running, within=10)
+        waited = "SELECT extract(epoch FROM max(started_at - created_at))::float AS s FROM jobs WHERE type = %s"
+        print(f"beside the bomb every job began within {db.one(waited, ['TEST_NOOP'])['s']:.2f} s")
         end = "SELECT status, fail_code FROM jobs WHERE job_id = %s"
         until(lambda: db.one(end, [bomb])["status"] == "FAILED", within=60, what="the end of the bomb")
         assert db.one(end, [bomb])["fail_code"] == "PAYLOAD_TOO_LARGE"
