@@ -60,11 +60,14 @@ def signed_passport(server: Server) -> Iterator[Signed]:
 
 @contextmanager
 def clone(original: Signed) -> Iterator[Signed]:
-    """A database of its own that begins like the original, which nobody may be connected to."""
+    """A database of its own that begins like the original. Who is still connected to that is a pooler."""
     server = original.db.server
     name = f"bpc_clone_{os.getpid()}_{next(_numbers)}"
     former = original.db.url.rpartition("/")[2].partition("?")[0]
     with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", [former]
+        )
         connection.execute(
             sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(former))
         )
