@@ -20,7 +20,7 @@ import msgspec
 
 from bpc_worker.processes import child, confinement, hardening
 from bpc_worker.processes.ends import how_ended
-from bpc_worker.processes.frames import TO_ZYGOTE, End, Ended, Fork, Ready, ZygoteOrders
+from bpc_worker.processes.frames import TO_ZYGOTE, ChildCall, End, Ended, Fork, Ready, ZygoteOrders
 from bpc_worker.processes.parent import die_with
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -48,6 +48,8 @@ def main() -> NoReturn:
 
 def _prepare(name: str) -> None:
     task = child.find_task(name)
+    for message in (ChildCall, task.request):
+        msgspec.msgpack.Decoder(message)  # what it has to know of the type is kept, and children have it
     for module in task.imports:
         import_module(module)
     if task.warm_up is not None:

@@ -1,6 +1,7 @@
 """Real children to ask, and what can be seen of them from outside."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -30,6 +31,14 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def processes_below(pid: int) -> list[int]:
+    """All of them, however deep."""
+    below: list[int] = []
+    with suppress(FileNotFoundError, ProcessLookupError):
+        below += children_of(pid)
+    return below + [deeper for child in below for deeper in processes_below(child)]
 
 
 def children_of(pid: int) -> list[int]:
