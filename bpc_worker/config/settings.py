@@ -151,7 +151,9 @@ class Worker:
             "bytes of large payloads and blobs that all jobs of this process hold together; others wait",
         ),
     ] = 128 * _MIB
-    child_memory_mb: Annotated[int, setting(kinds.whole(128, 1_048_576), "memory of one child process")] = 1024
+    child_memory_mb: Annotated[int, setting(kinds.whole(128, 1_048_576), "memory of one child process")] = (
+        1024
+    )
     child_cpu_seconds: Annotated[float, setting(kinds.number(1, _DAY), "CPU time of one child process")] = 300
     child_idle_seconds: Annotated[
         float, setting(kinds.number(0.1, 3600), "how long a child waits for its tenant's next call")

@@ -106,7 +106,9 @@ class Zygote:
         with ExitStack() as theirs, ExitStack() as ours:
             asked, calls = _pipe(reading=theirs, writing=ours)
             answers, said = _pipe(reading=ours, writing=theirs)
-            child = Child(self, next(self._numbers), await _writer(calls), await _reader(answers))
+            writer = await _writer(calls)
+            ours.callback(writer.close)
+            child = Child(self, next(self._numbers), writer, await _reader(answers))
             ours.callback(child.close)
             self._send(Fork(child.number), asked.fileno(), said.fileno())
             ours.pop_all()

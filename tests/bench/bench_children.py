@@ -12,7 +12,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -20,7 +20,7 @@ import msgspec
 
 from bpc_worker.domain.checked_rules import check_shipped, checked_rules
 from bpc_worker.files.rules import read_rules
-from bpc_worker.handler_api import ChildTask, TenantId
+from bpc_worker.handler_api import AnyChildTask, ChildTask, TenantId
 from bpc_worker.processes.frames import ChildCall, frame
 from bpc_worker.processes.pool import ChildLimits, Children
 from handlers.generate_qr import DRAW
@@ -42,7 +42,7 @@ sys.stdout.buffer.write(frame(child.answer(read_frame(sys.stdin.buffer))))
 
 class Rules(msgspec.Struct):
     text: str
-    rounds: int  # of hashing, for the compile that follows
+    rounds: int  # of hashing, in place of the compile that follows
 
 
 class Checked(msgspec.Struct):
@@ -59,7 +59,7 @@ CHECK = ChildTask(
     name="tests.bench.bench_children:CHECK", request=Rules, response=Checked, run=check, warm_up=check_shipped
 )
 TASKS = (CHECK, BURN, DRAW)
-Call = tuple[ChildTask[msgspec.Struct, msgspec.Struct], msgspec.Struct]
+Call = tuple[AnyChildTask, msgspec.Struct]
 
 
 def calls() -> dict[str, Call]:
@@ -132,8 +132,8 @@ def mix(tenants: int, rounds: int) -> list[tuple[TenantId, Call]]:
     """Three documents read, a passport compiled, compiled again and drawn, for one tenant after the other."""
     known = calls()
     draw, rules = known["draw a code"], known["shipped rules"]
-    small = (BURN, Burn(3 * MILLISECOND))
-    compiled = (rules[0], msgspec.structs.replace(rules[1], rounds=15 * MILLISECOND))
+    small: Call = (BURN, Burn(3 * MILLISECOND))
+    compiled: Call = (rules[0], msgspec.structs.replace(rules[1], rounds=15 * MILLISECOND))
     passport = [small] * 3 + [compiled] * 2 + [draw]
     return [(_tenant(number % tenants), call) for number in range(rounds) for call in passport]
 
@@ -142,16 +142,12 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     print(f"{'CPU ms for one call':24} {'started Python':>16} {'fresh child':>12} {'used child':>11}")
     for name, call in calls().items():
-        fresh, used = _run(lambda call=call: one_call(call, rounds))
+        fresh, used = asyncio.run(one_call(call, rounds))
         print(f"{name:24} {started(call, max(3, rounds // 5)):16.1f} {fresh:12.1f} {used:11.1f}", flush=True)
     print(f"\n{'CPU ms for one passport':24} {'in the pool':>16}")
     for name, tenants in (("one tenant", 1), ("two tenants in turn", 2), ("twenty in turn", 20)):
-        took = _run(lambda tenants=tenants: forked(mix(tenants, rounds))) / rounds
+        took = asyncio.run(forked(mix(tenants, rounds))) / rounds
         print(f"{name:24} {took:16.1f}", flush=True)
-
-
-def _run(work: Callable[[], Coroutine[object, object, object]]) -> object:
-    return asyncio.run(work())
 
 
 if __name__ == "__main__":
