@@ -18,7 +18,7 @@ from bpc_worker.processes.parent import die_with
 
 _MEGABYTE = 1024 * 1024
 _NICENESS = 5  # the worker, and a database beside it, go first when they have something to do
-_PART_TO_GROW = 4  # of its memory: it is one of several that wait for calls
+_PART_TO_GROW = 8  # of its memory: several wait for calls, and one that grew had a call worth a fork
 _STATM = Path("/proc/self/statm")
 
 
@@ -28,7 +28,7 @@ def live(orders: ZygoteOrders, *, zygote: int, calls: int, answers: int) -> None
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (orders.memory_mb * _MEGABYTE,) * 2)
     os.nice(_NICENESS)
-    confinement.confine(orders.account, network=False)
+    confinement.become(orders.account)  # the zygote's filter of system calls is its own as well
     die_with(zygote)
     hardening.close_memory()  # a change of account may have opened it
     gc.enable()

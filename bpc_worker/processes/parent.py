@@ -3,10 +3,11 @@
 Only the standard library: the watcher of programs imports it.
 """
 
-import ctypes
 import os
 import signal
 import sys
+
+from bpc_worker.processes.libc import libc
 
 _PR_SET_PDEATHSIG = 1
 
@@ -17,6 +18,6 @@ def die_with(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
     Asked again after every change of account, which takes it back.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
+        libc().prctl(_PR_SET_PDEATHSIG, by)
     if os.getppid() != parent:  # it died before we asked
         os._exit(1)

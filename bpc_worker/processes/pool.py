@@ -38,7 +38,7 @@ _log = log.get("children")
 _AHEAD_SECONDS = 0.1  # of work at hand, so that no child waits for the next claim
 _SHORTEST = 0.001
 _NEWEST = 0.2  # what the last call says about how long a call takes
-_IDLE_TO_BUSY = 3  # parse, compile, sign and draw of one tenant need not take turns at being forked
+_IDLE_TO_BUSY = 7  # parse, compile, sign and draw of two tenants need not take turns at being forked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class Children:
             took = max(_SHORTEST, time.monotonic() - asked_at)
             self._call_seconds += _NEWEST * (took - self._call_seconds)
         if answer.last:
-            _log.info("child_replaced", reason="it has grown by a quarter of worker.child_memory_mb")
+            _log.info("child_replaced", reason="it has grown by an eighth of worker.child_memory_mb")
             await child.end()
         else:
             self.idle.put(owner, child)

@@ -10,7 +10,6 @@ program is to have, the mark in front of why it cannot be started, and `confined
 program runs under and whether it may use the network, or null for one that is trusted.
 """
 
-import ctypes
 import json
 import os
 import resource
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bpc_worker.processes import confinement
+from bpc_worker.processes.libc import libc
 from bpc_worker.processes.parent import die_with
 
 START = (
@@ -39,7 +39,7 @@ _WATCHED = (signal.SIGTERM, signal.SIGCHLD)
 def main() -> NoReturn:
     told, program = json.loads(sys.argv[1]), sys.argv[2:]
     die_with(told["worker"], signal.SIGTERM)
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc().prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     watcher = os.getpid()
     child = os.fork()

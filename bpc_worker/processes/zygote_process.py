@@ -4,7 +4,6 @@ It is started afresh, with an environment of its own, and is told numbers and de
 payload, no document, no secret. So whatever a child inherits from it is the same for all tenants.
 """
 
-import ctypes
 import gc
 import os
 import select
@@ -21,6 +20,7 @@ import msgspec
 from bpc_worker.processes import child, confinement, hardening
 from bpc_worker.processes.ends import how_ended
 from bpc_worker.processes.frames import TO_ZYGOTE, ChildCall, End, Ended, Fork, Ready, ZygoteOrders
+from bpc_worker.processes.libc import libc
 from bpc_worker.processes.parent import die_with
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -32,7 +32,7 @@ _OWN_CHILDREN = Path("/proc/thread-self/children")
 def main() -> NoReturn:
     orders = msgspec.json.decode(sys.argv[1], type=ZygoteOrders)
     die_with(orders.worker)
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc().prctl(_PR_SET_CHILD_SUBREAPER, 1)
     confinement.offer_to_the_oom_killer()  # for its children: it is not possible once memory is closed
     hardening.close_memory()  # a child of the same account could write into what all others are made of
     control = socket.socket(fileno=os.dup(0))
@@ -41,6 +41,7 @@ def main() -> NoReturn:
     for name in orders.tasks:
         with suppress(Exception):  # whoever asks for the task is told
             _prepare(name)
+    confinement.filter_calls(network=False)  # children inherit it
     gc.collect()
     gc.freeze()  # what is shared stays shared: no child's collector writes into it
     Nursery(orders, control).run()

@@ -145,7 +145,7 @@ def main() -> None:
         fresh, used = asyncio.run(one_call(call, rounds))
         print(f"{name:24} {started(call, max(3, rounds // 5)):16.1f} {fresh:12.1f} {used:11.1f}", flush=True)
     print(f"\n{'CPU ms for one passport':24} {'in the pool':>16}")
-    for name, tenants in (("one tenant", 1), ("two tenants in turn", 2), ("twenty in turn", 20)):
+    for name, tenants in (("one tenant", 1), ("two tenants by turns", 2), ("twenty by turns", 20)):
         took = asyncio.run(forked(mix(tenants, rounds))) / rounds
         print(f"{name:24} {took:16.1f}", flush=True)
 
