@@ -1,4 +1,4 @@
-"""A worker whose zygote is killed in the middle: what that costs, and whom."""
+"""Children of a real worker: who shares one with whom, and what it costs when their zygote is killed."""
 
 import os
 import signal
@@ -44,3 +44,19 @@ def test_a_killed_zygote_costs_each_job_in_a_child_one_retry_and_no_other_job_an
         "signal SIGKILL"
     }
     db.check_history()
+
+
+def test_jobs_of_two_tenants_or_of_two_types_are_never_in_one_child(db: Database) -> None:
+    """Both types have the same task: nothing but the type keeps them apart, as it does compile and sign."""
+    for number in range(60):
+        db.run(
+            "INSERT INTO jobs (tenant_id, type, payload) VALUES (%s, %s, %s)",
+            [db.tenant("abc"[number % 3]), f"TEST_CPU_{'AB'[number % 2]}", '{"rounds": 1000}'],
+        )
+    with worker(db.url_as("bpc_worker")) as running:
+        until(lambda: statuses(db) == {"SUCCEEDED": 60}, within=60, what="all done")
+        assert running.stop() == 0
+
+    rows = db.run("SELECT DISTINCT tenant_id, type, result ->> 'pid' AS pid FROM jobs")
+    assert len({(row["tenant_id"], row["type"]) for row in rows}) == 6
+    assert len({row["pid"] for row in rows}) == len(rows), "a child is one tenant's and one type's"

@@ -94,10 +94,11 @@ class Burn(msgspec.Struct):
 
 class Burnt(msgspec.Struct):
     digest: bytes
+    pid: int
 
 
 def burn(request: Burn) -> Burnt:
-    return Burnt(hashlib.pbkdf2_hmac("sha256", b"password", b"salt", request.rounds))
+    return Burnt(hashlib.pbkdf2_hmac("sha256", b"password", b"salt", request.rounds), os.getpid())
 
 
 BURN = ChildTask(name="tests.support.child_tasks:BURN", request=Burn, response=Burnt, run=burn)
