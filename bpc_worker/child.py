@@ -1,5 +1,5 @@
-"""The door by which children are started: `python -I -m bpc_worker.child`."""
+"""The door by which the zygote, and by it every child, is started: `python -I -m bpc_worker.child`."""
 
-from bpc_worker.processes.child import main
+from bpc_worker.processes.zygote_process import main
 
 main()

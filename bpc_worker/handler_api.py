@@ -161,7 +161,8 @@ class ChildTask(Generic[Request, Response]):
     """Work done by a child process: CPU-heavy or hostile input, no secrets, no database.
 
     `name` is where the child finds this very object: "package.module:ATTRIBUTE". `imports` are modules that
-    it imports only when it runs: a child under another account may not be able to read them by then.
+    it imports only when it runs, and `warm_up` makes what every call can use: both are done once, before any
+    child is forked, in a process that sees no payload. A child serves one tenant and one type of job only.
     """
 
     name: str
@@ -169,6 +170,7 @@ class ChildTask(Generic[Request, Response]):
     response: type[Response]
     run: Callable[[Request], Response]
     imports: tuple[str, ...] = ()
+    warm_up: Callable[[], object] | None = None
 
 
 # Requests and responses differ from task to task; whoever runs one knows them.

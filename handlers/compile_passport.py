@@ -7,6 +7,7 @@ from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.signing import KeyStatus
 from bpc_worker.core.passport.compile import Identity, version_id
 from bpc_worker.domain import builds
+from bpc_worker.domain.checked_rules import check_shipped
 from bpc_worker.domain.compiling import Request, Response, compile_in_child
 from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.records import Fact, Passport, PassportVersion, RulesText, SigningKey, Snapshot
@@ -49,7 +50,11 @@ class Sealed(Snapshot, frozen=True):
 
 
 COMPILE = ChildTask(
-    name="handlers.compile_passport:COMPILE", request=Request, response=Response, run=compile_in_child
+    name="handlers.compile_passport:COMPILE",
+    request=Request,
+    response=Response,
+    run=compile_in_child,
+    warm_up=check_shipped,
 )
 
 

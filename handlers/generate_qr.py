@@ -36,12 +36,25 @@ def draw(request: Request) -> Response:
         raise Permanent(Code.QR_CAPACITY, str(error)) from error
 
 
+def draw_any() -> None:
+    """Codes of passports are of one size: the tables for it are made once, not in every child."""
+    nothing = bytes(32)
+    text = qr_text(
+        passport_version_id=UUID(int=0),
+        payload_hash=nothing,
+        proof_root_hash=nothing,
+        receipt_hash=nothing,
+    )
+    draw(Request(text))
+
+
 DRAW = ChildTask(
     name="handlers.generate_qr:DRAW",
     request=Request,
     response=Response,
     run=draw,
     imports=("bpc_worker.domain.qr_image", "PIL.PngImagePlugin"),
+    warm_up=draw_any,
 )
 
 

@@ -67,6 +67,7 @@ def _children(base: Base) -> Children:
         processes=worker.processes,
         memory_mb=worker.child_memory_mb,
         cpu_seconds=round(worker.child_cpu_seconds),
+        idle_seconds=worker.child_idle_seconds,
         account=child_account(base.settings),
     )
     return Children(limits, [task for spec in base.registry.values() for task in spec.child_tasks])

@@ -130,7 +130,7 @@ class Jobs:
 class Worker:
     id: Annotated[str, setting(kinds.text(200), "name of this worker in the rows")]
     concurrency: Annotated[int, setting(kinds.whole(1, 1000), "jobs at a time")] = 10
-    processes: Annotated[int, setting(kinds.whole(1, 64), "child processes for CPU-heavy work")] = 2
+    processes: Annotated[int, setting(kinds.whole(1, 64), "child processes that work at a time")] = 2
     queues: Annotated[tuple[str, ...], setting(kinds.names, "queues to take jobs from")] = ("default",)
     job_timeout_seconds: Annotated[float, setting(kinds.number(0.1, _DAY), "limit of one attempt")] = 300
     shutdown_grace_seconds: Annotated[
@@ -151,8 +151,13 @@ class Worker:
             "bytes of large payloads and blobs that all jobs of this process hold together; others wait",
         ),
     ] = 128 * _MIB
-    child_memory_mb: Annotated[int, setting(kinds.whole(64, 1_048_576), "memory of one child process")] = 1024
+    child_memory_mb: Annotated[int, setting(kinds.whole(128, 1_048_576), "memory of one child process")] = (
+        1024
+    )
     child_cpu_seconds: Annotated[float, setting(kinds.number(1, _DAY), "CPU time of one child process")] = 300
+    child_idle_seconds: Annotated[
+        float, setting(kinds.number(0.1, 3600), "how long a child waits for its tenant's next call")
+    ] = 2
     child_account: Annotated[
         str | None,
         setting(

@@ -1,6 +1,7 @@
 """Would a child, or a program, that somebody has taken over get anywhere?"""
 
 import os
+import sys
 from collections.abc import Iterator
 
 from bpc_worker.config.settings import Settings
@@ -13,6 +14,15 @@ _NAMED = "export BPC_WORKER_CHILD_ACCOUNT=bpc-child"
 
 
 def check(settings: Settings) -> Iterator[Finding]:
+    if sys.platform != "linux":
+        yield Finding(
+            check="children.platform",
+            what=f"a worker on this system, {sys.platform}, starts no children",
+            why="nothing that confines them exists here: jobs that need one fail with CHILD_DIED",
+            fix="uname -s  # must say Linux: run workers there, in a container say",
+            paste="shell",
+        )
+        return
     unfiltered, name = seccomp.why_not(), settings.worker.child_account
     if unfiltered is not None:
         yield Finding(

@@ -1,6 +1,5 @@
 """Compile a passport version in a child process: what goes there, and what comes back."""
 
-from functools import lru_cache
 from time import perf_counter
 from uuid import UUID
 
@@ -11,11 +10,11 @@ from bpc_worker.core.passport.compile import CompileError, Identity, Sizes, comp
 from bpc_worker.core.passport.receipt import ReceiptError, receipt_bytes
 from bpc_worker.core.passport.snapshot import SnapshotError, open_snapshot
 from bpc_worker.core.rules import facts
-from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import RuleError, render
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
 from bpc_worker.domain import records
+from bpc_worker.domain.checked_rules import checked_rules
 from bpc_worker.handler_api import Code, Permanent
 
 
@@ -42,12 +41,9 @@ class Response(msgspec.Struct, frozen=True):
     seconds: float  # how long it took
 
 
-_rules = lru_cache(maxsize=16)(load)  # parsed and checked once per version and child
-
-
 def compile_in_child(request: Request) -> Response:
     try:
-        return _compiled(request, _rules(request.dsl))
+        return _compiled(request, checked_rules(request.dsl))
     except RuleError as error:
         raise Permanent(error.code, render(request.dsl, error)) from error
     except CompileError as error:

@@ -33,6 +33,7 @@ from bpc_worker.handler_api import (
     Signer,
     Snooze,
     Tally,
+    TenantId,
     Tx,
     Write,
 )
@@ -62,7 +63,9 @@ class Children(Protocol):
     @property
     def max_useful_jobs(self) -> int: ...
 
-    async def run(self, task: ChildTask[Request, Response], request: Request) -> Response: ...
+    async def run(
+        self, task: ChildTask[Request, Response], request: Request, *, tenant_id: TenantId, job_type: str
+    ) -> Response: ...
 
 
 class Egress(Protocol):
@@ -232,8 +235,11 @@ class HandlerContext:
     async def child(self, task: ChildTask[Request, Response], request: Request) -> Response:
         if not any(task is known for known in self._child_tasks):
             raise LookupError(f"{task.name} is not among the child tasks of the handler's SPEC")
+        claim = self._holding.claim
         with self._span.child_call(task.name):
-            return await self._equipment.children.run(task, request)
+            return await self._equipment.children.run(
+                task, request, tenant_id=claim.tenant_id, job_type=claim.type
+            )
 
     async def post(
         self, url: str, *, headers: Mapping[str, str], body: bytes, kept_for: str | None = None

@@ -221,7 +221,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     Code.CHILD_DIED: _retryable(
         "The child process that computed for the job died.",
-        "its memory or CPU limit, or the system killed it",
+        "its memory or CPU limit; the system killed it, or the zygote that forked it",
         do=("raise BPC_WORKER_CHILD_MEMORY_MB or …_CPU_SECONDS if the input is that large", _RETRY),
     ),
     Code.INTERNAL_ERROR: _retryable(

@@ -1,12 +1,9 @@
-"""The process that does CPU-heavy or hostile work, without secrets. `bpc_worker/child.py` is its door."""
+"""A process that does CPU-heavy or hostile work, without secrets: a fork of the zygote."""
 
-import ctypes
+import gc
 import math
 import os
 import resource
-import signal
-import sys
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -16,37 +13,27 @@ import msgspec
 from bpc_worker.handler_api import ChildTask, Code, JobError
 from bpc_worker.observability.tracebacks import type_and_place
 from bpc_worker.processes import confinement, hardening
-from bpc_worker.processes.frames import ChildAnswer, ChildCall, ChildFailure, ChildOrders, frame, read_frame
+from bpc_worker.processes.frames import ChildAnswer, ChildCall, ChildFailure, ZygoteOrders, frame, read_frame
+from bpc_worker.processes.parent import die_with
 
-_PR_SET_PDEATHSIG = 1
 _MEGABYTE = 1024 * 1024
 _NICENESS = 5  # the worker, and a database beside it, go first when they have something to do
+_PART_TO_GROW = 8  # of its memory: several wait for calls, and one that grew had a call worth a fork
 _STATM = Path("/proc/self/statm")
 
 
-def main() -> None:
-    orders = msgspec.json.decode(sys.argv[1], type=ChildOrders)
-    _die_with(orders.worker)
-    confinement.offer_to_the_oom_killer()
+def live(orders: ZygoteOrders, *, zygote: int, calls: int, answers: int) -> None:
+    """From the fork to the last call; what the zygote had open is closed already."""
+    die_with(zygote)
+    os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (orders.memory_mb * _MEGABYTE,) * 2)
     os.nice(_NICENESS)
-    for module in orders.modules:  # which the account need not be able to read
-        with suppress(Exception):  # whoever asks for its task is told
-            import_module(module)
-    confinement.confine(orders.account, network=False)
-    _die_with(orders.worker)
-    hardening.close_memory()  # a core would hold customers' documents
-    calls = sys.stdin.buffer
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # a print() in a task must not get between the answers
-    serve(calls, answers, orders.cpu_seconds)
-
-
-def _die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before we asked
-        os._exit(1)
+    confinement.become(orders.account)  # the zygote's filter of system calls is its own as well
+    die_with(zygote)
+    hardening.close_memory()  # a change of account may have opened it
+    gc.enable()
+    with os.fdopen(calls, "rb") as asked, os.fdopen(answers, "wb", buffering=0) as said:
+        serve(asked, said, orders.cpu_seconds)
 
 
 def _size() -> int:
@@ -66,7 +53,8 @@ def _limit_cpu(seconds: int) -> None:
 
 def serve(calls: BinaryIO, answers: BinaryIO, cpu_seconds: int) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    grown = (_size() + limit) // 2  # halfway: no call is to fail for what earlier ones left behind
+    born = _size()
+    grown = born + (limit - born) // _PART_TO_GROW
     while (body := read_frame(calls)) is not None:
         _limit_cpu(cpu_seconds)
         said = answer(body)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bpc_worker.processes import seccomp
+from bpc_worker.processes.libc import checked, libc
 
 Account = tuple[int, int]  # of the user, and of the group
 
@@ -45,23 +46,26 @@ def offer_to_the_oom_killer() -> None:
 
 
 def confine(account: Account | None, *, network: bool) -> None:
-    """Another account where there is one, no capability, no way to more, a filter of system calls.
+    """All of it: for good, and for everything that is started from here.
 
     Whoever wants to die with its parent says so afterwards: a change of account takes that back.
     """
+    become(account)
+    filter_calls(network=network)
+
+
+def become(account: Account | None) -> None:
+    """Another account, where there is one, and no capability."""
     if account is not None:
         user, group = account
         os.setgroups([group])
         os.setresgid(group, group, group)
         os.setresuid(user, user, user)
-    libc = ctypes.CDLL(None, use_errno=True)
-    _checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     header, none = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0), (ctypes.c_uint32 * 6)()
-    _checked(libc.capset(header, none))
+    checked(libc().capset(header, none), "capabilities are kept")
+
+
+def filter_calls(*, network: bool) -> None:
+    """No way to more rights than there are, and a filter of system calls."""
+    checked(libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "new privileges are possible")
     seccomp.install(network=network)
-
-
-def _checked(returned: int) -> None:
-    if returned:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))

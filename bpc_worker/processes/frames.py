@@ -1,4 +1,4 @@
-"""The messages between worker and child: msgpack with a length in front. No pickle."""
+"""The messages between worker, zygote and child: msgpack, for a child with a length in front. No pickle."""
 
 import struct
 from typing import BinaryIO
@@ -9,14 +9,41 @@ HEADER = struct.Struct(">I")
 LARGEST_FRAME = 256 * 1024 * 1024
 
 
-class ChildOrders(msgspec.Struct, frozen=True):
-    """What a child is told when it is started."""
+class ZygoteOrders(msgspec.Struct, frozen=True):
+    """What a zygote is told when it is started: all that its children have in common."""
 
     worker: int  # its parent, with which it dies
     memory_mb: int
     cpu_seconds: int
-    modules: tuple[str, ...]  # of the tasks, imported before it becomes somebody else
+    tasks: tuple[str, ...]  # whose modules it imports before it forks
     account: tuple[int, int] | None
+
+
+class Fork(msgspec.Struct, frozen=True, tag=True):
+    """To the zygote, with two descriptors: where the child reads its calls, where it writes its answers."""
+
+    child: int  # the worker's number for it
+
+
+class End(msgspec.Struct, frozen=True, tag=True):
+    """To the zygote: kill that child, and whatever is in its session."""
+
+    child: int
+
+
+class Ready(msgspec.Struct, frozen=True, tag=True):
+    """From the zygote: it has imported what it was told to."""
+
+
+class Ended(msgspec.Struct, frozen=True, tag=True):
+    """From the zygote: that child is gone."""
+
+    child: int
+    how: str
+
+
+TO_ZYGOTE: msgspec.msgpack.Decoder[Fork | End] = msgspec.msgpack.Decoder(Fork | End)
+FROM_ZYGOTE: msgspec.msgpack.Decoder[Ready | Ended] = msgspec.msgpack.Decoder(Ready | Ended)
 
 
 class ChildCall(msgspec.Struct, frozen=True):

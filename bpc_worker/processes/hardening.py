@@ -1,10 +1,11 @@
 """What a process with secrets does so that nobody else comes to them: no core, no environment to inherit."""
 
-import ctypes
 import os
 import resource
 import sys
 from collections.abc import Iterable
+
+from bpc_worker.processes.libc import libc
 
 _PR_SET_DUMPABLE = 4
 
@@ -27,7 +28,7 @@ def close_memory() -> None:
     """
     _leave_no_core()
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0)
+        libc().prctl(_PR_SET_DUMPABLE, 0)
 
 
 def forget(variables: Iterable[str]) -> None:

@@ -5,7 +5,6 @@ the orders is ever on a command line or in an environment.
 """
 
 import asyncio
-import ctypes
 import os
 import signal
 import socket
@@ -17,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-_PR_SET_PDEATHSIG = 1
+from bpc_worker.processes.parent import die_with
+
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 _DIES_FIRST = b"500"  # of 1000, when memory runs out
 
@@ -98,10 +98,7 @@ class Starter:
     @staticmethod
     def die_with(pid: int) -> None:
         """With the process of that number, which started this one; and before it, when memory runs out."""
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != pid:  # it died before we asked
-            os._exit(1)
+        die_with(pid)
         with suppress(OSError):
             _OOM_SCORE.write_bytes(_DIES_FIRST)
 

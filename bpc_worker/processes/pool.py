@@ -1,12 +1,9 @@
-"""A few child processes, started when first needed, killed when their job ends, replaced when they die."""
+"""A few child processes, each for one tenant and task: killed when their job ends, replaced when they die."""
 
 import asyncio
 import math
 import os
-import signal
-import sys
 import time
-from asyncio.subprocess import Process
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +19,7 @@ from bpc_worker.handler_api import (
     Request,
     Response,
     Retryable,
+    TenantId,
 )
 from bpc_worker.observability import log
 from bpc_worker.processes.confinement import Account
@@ -31,21 +29,24 @@ from bpc_worker.processes.frames import (
     ChildAnswer,
     ChildCall,
     ChildFailure,
-    ChildOrders,
+    ZygoteOrders,
 )
+from bpc_worker.processes.idle import IdleChildren, Owner
+from bpc_worker.processes.zygote import Child, Zygote
 
 _log = log.get("children")
 _AHEAD_SECONDS = 0.1  # of work at hand, so that no child waits for the next claim
 _SHORTEST = 0.001
 _NEWEST = 0.2  # what the last call says about how long a call takes
-_ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": os.defpath}  # nothing of ours: no DSN, no key
+_IDLE_TO_BUSY = 7  # parse, compile, sign and draw of two tenants need not take turns at being forked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildLimits:
-    processes: int = 2
+    processes: int = 2  # at work at a time
     memory_mb: int = 1024
     cpu_seconds: int = 300
+    idle_seconds: float = 2.0
     account: Account | None = None  # whose children are, where the worker is root
 
 
@@ -54,14 +55,11 @@ class Children:
 
     def __init__(self, limits: ChildLimits, tasks: Iterable[AnyChildTask] = ()) -> None:
         self._limits = limits
-        # Another account may not be able to read them later; else each is imported when it is needed.
-        modules = dict.fromkeys(
-            module for task in tasks for module in (task.name.partition(":")[0], *task.imports)
-        )
-        self._modules = () if limits.account is None else tuple(modules)
+        self._tasks = tuple(dict.fromkeys(task.name for task in tasks))
         self._free = asyncio.Semaphore(limits.processes)
-        self._idle: list[Process] = []
-        self._all: set[Process] = set()
+        self.idle = IdleChildren(_IDLE_TO_BUSY * limits.processes, limits.idle_seconds)
+        self._starting = asyncio.Lock()
+        self._zygote: Zygote | None = None
         self._call_seconds = _AHEAD_SECONDS  # until there is something to go by
 
     @property
@@ -73,97 +71,78 @@ class Children:
         ahead = math.ceil(_AHEAD_SECONDS / self._call_seconds)
         return self._limits.processes * (1 + ahead)
 
-    async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
+    async def run(
+        self, task: ChildTask[Request, Response], request: Request, *, tenant_id: TenantId, job_type: str
+    ) -> Response:
+        """In a child that has worked for nobody but this tenant, on nothing but this task of this type."""
+        owner = Owner(tenant_id, job_type, task.name)
         async with self._free:  # whoever waits has made no copy of a large request yet
-            answer = await self._answer(_message(task, request))
+            answer = await self._answer(owner, _message(task, request))
         return response(task, answer)
 
-    async def _answer(self, message: bytes) -> ChildAnswer:
-        process = self._take_idle() or await self._start()
+    async def _answer(self, owner: Owner, message: bytes) -> ChildAnswer:
+        child = self.idle.take(owner) or await self._fork()
         asked_at = time.monotonic()
         try:
-            answer = await _ask(process, message)
+            answer = await _ask(child, message)
         except BaseException:  # cancelled in the middle, or died: what it would still say is worthless
-            await self._end(process)
+            await child.end()
             raise
         finally:
             took = max(_SHORTEST, time.monotonic() - asked_at)
             self._call_seconds += _NEWEST * (took - self._call_seconds)
         if answer.last:
-            _log.info("child_replaced", reason="it has grown to half of worker.child_memory_mb")
-            await self._end(process)
+            _log.info("child_replaced", reason="it has grown by an eighth of worker.child_memory_mb")
+            await child.end()
         else:
-            self._idle.append(process)
+            self.idle.put(owner, child)
         return answer
 
-    def _take_idle(self) -> Process | None:
-        while self._idle:
-            process = self._idle.pop()
-            if process.returncode is None:
-                return process
-            self._all.discard(process)
-        return None
+    async def _fork(self) -> Child:
+        """A zygote that was found dead costs nobody anything who was in none of its children."""
+        for _ in range(2):
+            with suppress(ConnectionError):
+                return await (await self._living_zygote()).fork()
+        raise Retryable(Code.CHILD_DIED, "the zygote was killed before it could fork a child")
 
-    async def _start(self) -> Process:
+    async def _living_zygote(self) -> Zygote:
+        async with self._starting:
+            if self._zygote is not None and not self._zygote.is_alive:
+                dead, self._zygote = self._zygote, None
+                _log.warning("zygote_replaced", reason=await dead.close())
+            if self._zygote is None:
+                self._zygote = await Zygote.start(self._orders())
+            return self._zygote
+
+    def _orders(self) -> ZygoteOrders:
         limits = self._limits
-        orders = ChildOrders(
+        return ZygoteOrders(
             worker=os.getpid(), memory_mb=limits.memory_mb, cpu_seconds=limits.cpu_seconds,
-            modules=self._modules, account=limits.account,
+            tasks=self._tasks, account=limits.account,
         )  # fmt: skip
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", "bpc_worker.child", msgspec.json.encode(orders).decode(),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=_ENVIRONMENT,
-            start_new_session=True,
-        )  # fmt: skip
-        self._all.add(process)
-        return process
-
-    async def _end(self, process: Process) -> None:
-        """Kill it and see it gone; quick, since nothing survives SIGKILL."""
-        self._all.discard(process)
-        if process.returncode is None:  # else the number may be somebody else's by now
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-
-    @property
-    def idle(self) -> int:
-        return len(self._idle)
 
     async def close(self) -> None:
-        self._idle.clear()
-        for process in tuple(self._all):
-            await self._end(process)
+        self.idle.clear()
+        async with self._starting:
+            if self._zygote is not None:
+                await self._zygote.close()
 
 
 def _message(task: ChildTask[Request, Response], request: Request) -> bytes:
     return msgspec.msgpack.encode(ChildCall(task.name, msgspec.msgpack.encode(request)))
 
 
-async def _ask(process: Process, message: bytes) -> ChildAnswer:
-    assert process.stdin is not None  # noqa: S101 - both were asked for as pipes
-    assert process.stdout is not None  # noqa: S101
+async def _ask(child: Child, message: bytes) -> ChildAnswer:
     try:
-        process.stdin.write(HEADER.pack(len(message)))
-        process.stdin.write(message)  # as it is: it may be large
-        await process.stdin.drain()
-        (length,) = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
+        child.calls.write(HEADER.pack(len(message)))
+        child.calls.write(message)  # as it is: it may be large
+        await child.calls.drain()
+        (length,) = HEADER.unpack(await child.answers.readexactly(HEADER.size))
         if length > LARGEST_FRAME:
             raise Retryable(Code.CHILD_DIED, f"the child's answer of {length} bytes is too large")
-        return msgspec.msgpack.decode(await process.stdout.readexactly(length), type=ChildAnswer)
+        return msgspec.msgpack.decode(await child.answers.readexactly(length), type=ChildAnswer)
     except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError) as error:
-        code = await process.wait()
-        raise Retryable(Code.CHILD_DIED, f"the child process ended ({_how(code)})") from error
-
-
-def _how(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    hint = ", out of CPU time" if -code == signal.SIGXCPU else ""
-    return f"signal {signal.Signals(-code).name}{hint}"
+        raise Retryable(Code.CHILD_DIED, f"the child process ended ({await child.end()})") from error
 
 
 def response(task: ChildTask[Request, Response], answer: ChildAnswer) -> Response:

@@ -11,6 +11,8 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bpc_worker.processes.libc import checked, libc
+
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _NUMBER, _ARCHITECTURE, _SECOND_ARGUMENT = 0, 4, 24  # where they lie in seccomp_data
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
@@ -44,8 +46,7 @@ def why_not() -> str | None:
     machine = os.uname().machine
     if machine not in _MACHINES:
         return f"there is no filter for {machine}, only for {' and '.join(_MACHINES)}"
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    prctl(_PR_SET_SECCOMP, _MODE_FILTER, None, 0, 0)  # no program: EFAULT where it would be read
+    libc().prctl(_PR_SET_SECCOMP, _MODE_FILTER, None, 0, 0)  # no program: EFAULT where it would be read
     return None if ctypes.get_errno() == errno.EFAULT else "the kernel takes no filters of system calls"
 
 
@@ -55,9 +56,8 @@ def install(*, network: bool) -> None:
         return
     code = assembled(instructions(os.uname().machine, network=network))
     program = _Program(len(code) // 8, code)
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0):
-        number = ctypes.get_errno()
-        raise OSError(number, f"no filter of system calls: {os.strerror(number)}")
+    installed = libc().prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0)
+    checked(installed, "no filter of system calls")
 
 
 def instructions(machine: str, *, network: bool) -> list[Instruction]:

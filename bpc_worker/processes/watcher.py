@@ -10,7 +10,6 @@ program is to have, the mark in front of why it cannot be started, and `confined
 program runs under and whether it may use the network, or null for one that is trusted.
 """
 
-import ctypes
 import json
 import os
 import resource
@@ -22,6 +21,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bpc_worker.processes import confinement
+from bpc_worker.processes.libc import libc
+from bpc_worker.processes.parent import die_with
 
 START = (
     f"import sys; sys.path.append({str(Path(__file__).parents[2])!r})\n"
@@ -29,7 +30,6 @@ START = (
 )
 CANNOT_START = 127
 
-_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _MEGABYTE = 1024 * 1024
 _NO_CORE = 1  # bytes: too little for a file, and the one limit that also keeps a core from a program
@@ -38,8 +38,8 @@ _WATCHED = (signal.SIGTERM, signal.SIGCHLD)
 
 def main() -> NoReturn:
     told, program = json.loads(sys.argv[1]), sys.argv[2:]
-    _when_parent_dies(signal.SIGTERM, parent=told["worker"])
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    die_with(told["worker"], signal.SIGTERM)
+    libc().prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     watcher = os.getpid()
     child = os.fork()
@@ -61,7 +61,7 @@ def _become(program: list[str], told: dict[str, Any], watcher: int) -> NoReturn:
         confinement.offer_to_the_oom_killer()
         if (confined := told["confined"]) is not None:
             confinement.confine(confined["account"], network=confined["network"])
-        _when_parent_dies(signal.SIGKILL, parent=watcher)
+        die_with(watcher)
         os.environ.pop("LC_CTYPE", None)  # which Python has put there
         if isinstance(given := told["lc_ctype"], str):
             os.environ["LC_CTYPE"] = given
@@ -70,12 +70,6 @@ def _become(program: list[str], told: dict[str, Any], watcher: int) -> NoReturn:
         os.write(2, f"{told['mark']}{error.errno} {error.strerror}".encode())
     finally:
         os._exit(CANNOT_START)
-
-
-def _when_parent_dies(which: signal.Signals, *, parent: int) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, which)
-    if os.getppid() != parent:  # it died before we asked
-        os._exit(1)
 
 
 def _limit_all(memory_mb: int | None, cpu_seconds: int | None) -> None:

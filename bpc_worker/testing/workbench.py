@@ -98,7 +98,10 @@ class InProcess:
     def max_useful_jobs(self) -> int:
         return 1
 
-    async def run(self, task: ChildTask[Request, Response], request: Request) -> Response:
+    async def run(
+        self, task: ChildTask[Request, Response], request: Request, *, tenant_id: TenantId, job_type: str
+    ) -> Response:
+        del tenant_id, job_type  # nobody else is here
         call = msgspec.msgpack.encode(ChildCall(task.name, msgspec.msgpack.encode(request)))
         said = msgspec.msgpack.encode(child.answer(call))
         return response(task, msgspec.msgpack.decode(said, type=ChildAnswer))

@@ -13,7 +13,7 @@ import pytest
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.pipeline.keys import add_key
-from tests.acceptance.test_nothing_leaks import processes_below
+from tests.support.children import children_of, processes_below
 from tests.support.database import Database
 from tests.support.pipeline import battery, pipeline
 from tests.support.worker import Worker, until, worker
@@ -91,16 +91,20 @@ def test_the_private_key_is_in_no_child(db: Database, tmp_path: Path) -> None:
         "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64": b64encode(SEED).decode(),
         "BPC_DISCLOSURE_KEY": b64encode(DISCLOSURE_KEY).decode(),
         "BPC_COMMANDS": json.dumps(COMMANDS),
+        "BPC_WORKER_CHILD_IDLE_SECONDS": 600,
     }
     with worker(db.url_as("bpc_worker"), **settings) as running:
         build = path.build(battery(tmp_path / "battery", "S-1"))
         assert path.ended(build).state == "DONE"
         there = until(lambda: _both(children(running)), within=30, what="children of both kinds")
         found = {pid: secrets_in(pid) for pid in there}
+        [zygote] = [pid for pid in children_of(running.pid) if "bpc_worker.child" in there[pid]]
+        workers = set(children_of(zygote)) & there.keys()
         limits = {core_limit(pid) for pid in [running.pid, *there]}
         in_worker = secrets_in(running.pid)
 
     assert path.version(build)["public_key"] == key.public_key
+    assert len(workers) >= 3, "of those that parse, compile and draw"
     assert found == {pid: set() for pid in there}
     assert limits <= {"0", "1"}
     assert {"seed raw", "seed base64"} <= in_worker, "whoever looks must be able to find it where it is"
@@ -116,8 +120,11 @@ def test_children_under_an_account_that_reads_none_of_our_files_make_a_passport(
 ) -> None:
     """All kinds of children, the one that draws too: what they need was imported before."""
     path, nobody = pipeline(db), str(pwd.getpwnam("nobody").pw_uid)
-    with worker(db.url_as("bpc_worker"), BPC_WORKER_CHILD_ACCOUNT="nobody") as running:
+    with worker(
+        db.url_as("bpc_worker"), BPC_WORKER_CHILD_ACCOUNT="nobody", BPC_WORKER_CHILD_IDLE_SECONDS=600
+    ) as running:
         assert path.ended(path.build(battery(tmp_path / "battery", "S-1"))).state == "DONE"
-        statuses = [Path(f"/proc/{pid}/status").read_text() for pid in children(running)]
+        [zygote] = children_of(running.pid)
+        statuses = [Path(f"/proc/{pid}/status").read_text() for pid in children_of(zygote)]
 
     assert {status.partition("Uid:")[2].split()[0] for status in statuses} == {nobody}

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from tests.support.children import processes_below
 from tests.support.database import Database, free_port
 from tests.support.metric_rules import broken_rules
 from tests.support.pipeline import EXAMPLE, Pipeline, pipeline
@@ -93,15 +94,6 @@ def enqueue_failing(db: Database) -> list[str]:
     return [
         db.enqueue(job_type, json.dumps(payload), max_attempts=1) for job_type, payload in FAILING.values()
     ]
-
-
-def processes_below(pid: int) -> list[int]:
-    """All of them, however deep."""
-    below: list[int] = []
-    with suppress(FileNotFoundError, ProcessLookupError):
-        for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-            below += [int(child) for child in thread.read_text().split()]
-    return below + [deeper for child in below for deeper in processes_below(child)]
 
 
 def note_children(running: Worker, found: dict[str, bytes]) -> None:

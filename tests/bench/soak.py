@@ -17,6 +17,7 @@ from statistics import mean
 import psycopg
 
 from tests.support import database as databases
+from tests.support.children import processes_below
 from tests.support.database import Database
 from tests.support.worker import Worker, until, worker
 
@@ -53,7 +54,7 @@ class Sample:
 
 def sample(db: Database, running: Worker) -> Sample:
     proc = Path(f"/proc/{running.pid}")
-    below = [int(pid) for each in proc.glob("task/*/children") for pid in each.read_text().split()]
+    below = processes_below(running.pid)
     connections = db.one(
         "SELECT count(*) AS n FROM pg_stat_activity WHERE starts_with(application_name, 'bpc-worker')"
     )

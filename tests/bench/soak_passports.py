@@ -18,6 +18,7 @@ from bpc_worker.pipeline.builds.start import Document, Folder, read_folder, star
 from bpc_worker.pipeline.session import open_pipeline
 from tests.bench.soak import fifths, rss
 from tests.support import database as databases
+from tests.support.children import processes_below
 from tests.support.database import Database
 from tests.support.pipeline import EXAMPLE, pipeline
 from tests.support.worker import Worker, worker
@@ -49,10 +50,8 @@ def _another(document: Document, number: int, serial: str) -> Document:
 
 def megabytes(worker: Worker) -> tuple[float, float, int]:
     """Of the parent, of its children, and the parent's open files."""
-    threads = Path(f"/proc/{worker.pid}/task").glob("*/children")  # the handlers' thread starts them
-    children = [int(pid) for thread in threads for pid in thread.read_text().split()]
     files = len(list(Path(f"/proc/{worker.pid}/fd").iterdir()))
-    return rss(worker.pid), sum(map(rss, children)), files
+    return rss(worker.pid), sum(map(rss, processes_below(worker.pid))), files
 
 
 async def make(db: Database, running: Worker, count: int) -> list[tuple[int, float, float, int]]:

@@ -36,12 +36,15 @@ keep_secrets()
 account = json.loads(sys.argv[2])
 account = None if account is None else tuple(account)
 
-async def child():
+async def child(who=os.getpid()):
     children = Children(ChildLimits(processes=1, account=account), [REACH])
     try:
-        return (await children.run(REACH, Reach(os.getpid()))).found
+        return (await children.run(REACH, Reach(who), tenant_id=uuid4(), job_type="TEST_REACH")).found
     finally:
         await children.close()
+
+async def child_for_zygote():
+    return await child(0)
 
 async def program(network=False, trusted=False):
     argv = (sys.executable, "-I", reach.__file__)
@@ -78,7 +81,7 @@ def got_through(found: dict[str, str]) -> dict[str, str]:
     return {name: found[name] for name in reach.TRIES if found[name] not in REFUSED}
 
 
-@pytest.mark.parametrize("who", ["child", "program"])
+@pytest.mark.parametrize("who", ["child", "child_for_zygote", "program"])
 @pytest.mark.parametrize("before", [pytest.param((), id="as we are"), pytest.param(ORDINARY, id="ordinary")])
 def test_neither_a_socket_nor_the_worker_is_in_reach(who: str, before: Sequence[str]) -> None:
     found = reached(who, before=before)

@@ -22,7 +22,7 @@ class Chain(Payload, frozen=True):
 
 async def hash_much(payload: Hash, ctx: Context) -> object:
     burnt = await ctx.child(BURN, Burn(payload.rounds))
-    return {"digest": burnt.digest.hex()}
+    return {"digest": burnt.digest.hex(), "pid": burnt.pid}
 
 
 async def hang(_: Nothing, ctx: Context) -> object:

@@ -42,6 +42,7 @@ def test_without_anything_the_defaults_count() -> None:
     assert settings.worker.job_timeout_seconds == 300
     assert settings.worker.shutdown_grace_seconds == 25
     assert (settings.worker.child_memory_mb, settings.worker.child_cpu_seconds) == (1024, 300)
+    assert settings.worker.child_idle_seconds == 2
     assert settings.reaper.interval_seconds == 15
     assert (settings.http.host, settings.http.port) == ("127.0.0.1", 8080)
     assert settings.health.require_queue is False
@@ -73,7 +74,7 @@ def test_every_key_but_the_parts_of_the_url_is_an_attribute_and_described() -> N
     ],
 )
 def test_variables_have_the_documented_names(variable: str, name: str) -> None:
-    settings = load(env={variable: "1" if variable != "BPC_WORKER_CHILD_MEMORY_MB" else "64"})
+    settings = load(env={variable: "1" if variable != "BPC_WORKER_CHILD_MEMORY_MB" else "128"})
 
     assert settings.sources[name] == f"env:{variable}"
 

@@ -206,6 +206,14 @@ def test_children_without_a_filter_or_as_root_are_told(monkeypatch: pytest.Monke
     assert "riscv64" in found["children.unfiltered"].what
 
 
+def test_a_system_without_children_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    [finding] = children.check(load(env={}))
+
+    assert (finding.check, finding.level) == ("children.platform", "wrong")
+    assert "darwin" in finding.what
+
+
 def test_an_account_that_is_not_there_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bpc_worker.processes.seccomp.why_not", lambda: None)
     [finding] = children.check(load(env={"BPC_WORKER_CHILD_ACCOUNT": "no-such-account"}))
