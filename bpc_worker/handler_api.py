@@ -206,6 +206,13 @@ class Context(Protocol):
     async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
         """The same when there is one query: sql/queries/<name>.sql in one trip."""
 
+    async def write_ahead(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        """Run sql/queries/<name>.sql in a transaction of its own, at once. Needs a lease that is proven.
+
+        It is kept whatever becomes of the job, and the next attempt runs it again: only for what is then the
+        same, like a place that is given once.
+        """
+
     async def blob(self, sha256: bytes) -> bytes:
         """The bytes that were put under this hash for the job's tenant; NOT_FOUND when there are none.
 

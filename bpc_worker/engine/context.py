@@ -33,6 +33,7 @@ from bpc_worker.handler_api import (
     Signer,
     Snooze,
     Tally,
+    TenantId,
     Tx,
     Write,
 )
@@ -56,6 +57,12 @@ class Database(Protocol):
     async def complete(
         self, holding: Lease, settlement: Settlement, write: Callable[[Tx], Awaitable[None]]
     ) -> tuple[Status, tuple[NewJob, ...]]: ...
+
+
+class Ahead(Protocol):
+    async def write_ahead(
+        self, tenant_id: TenantId, name: str, params: Mapping[str, object]
+    ) -> list[Row]: ...
 
 
 class Children(Protocol):
@@ -82,6 +89,7 @@ class Equipment:
     """What all handlers of this process share."""
 
     database: Database
+    ahead: Ahead
     children: Children
     commands: Mapping[str, Command]
     policy: Policy
@@ -171,6 +179,10 @@ class HandlerContext:
 
     async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
         return await self._equipment.database.read(self._holding.claim, name, params)
+
+    async def write_ahead(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        self._holding.check()
+        return await self._equipment.ahead.write_ahead(self._holding.claim.tenant_id, name, params)
 
     async def blob(self, sha256: bytes) -> bytes:
         params = {"tenant_id": self._holding.claim.tenant_id, "sha256": sha256}
