@@ -31,9 +31,7 @@ AUDIENCES: Mapping[str, Audience] = MappingProxyType(
 EVERYBODY = tuple(sorted(AUDIENCES))
 
 
-def seen_as(
-    name: str, known: Iterable[str], table: Mapping[str, Audience] = AUDIENCES
-) -> tuple[str, ...]:
+def seen_as(name: str, known: Iterable[str], table: Mapping[str, Audience] = AUDIENCES) -> tuple[str, ...]:
     """The audiences of a passport that `name` stands for in it: itself, or those it was before it had a name.
 
     Empty where the passport has nothing for it.

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from bpc_worker.core.base import canonical_json, signing
 from bpc_worker.core.base.forms import FormError, members, parse_list, parse_text, read, shown
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport import qr_text
 from bpc_worker.core.passport.compile import COMPILER_BUILD_ID
 from bpc_worker.core.passport.found_salts import found_salts
-from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, parse_signed, receipt_hash
+from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, parse_signed, receipt_bytes, receipt_hash
 from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
 from bpc_worker.core.passport.snapshot import SealedSnapshot, open_snapshot
 from bpc_worker.core.passport.view import VerifiedView, verify_view
@@ -97,7 +98,7 @@ def _receipt(data: bytes) -> SignedReceipt:
 def _signature(signed: SignedReceipt, registry: signing.KeyRegistry) -> str:
     key_id = signed.receipt.signing_key_id
     with _part(RECEIPT):
-        signing.verify(registry, key_id, receipt_hash(signed.receipt), signed.signature)
+        signing.verify(registry, key_id, Kind.RECEIPT, receipt_bytes(signed.receipt), signed.signature)
     return f"Ed25519, key {key_id}"
 
 
@@ -146,7 +147,9 @@ def _view(data: bytes, registry: signing.KeyRegistry) -> VerifiedView:
     with _part(VIEW):
         found = verify_view(data.decode("ascii", "replace"), registry)
         if not found.is_whole:
-            raise FormError("/disclosures", f"not all are there: it is the view of {', '.join(found.complete)}")
+            raise FormError(
+                "/disclosures", f"not all are there: it is the view of {', '.join(found.complete)}"
+            )
         return found
 
 

@@ -37,7 +37,6 @@ MAX_RECEIPT_BYTES = 16384
 
 _IDENTIFIER = re.compile(r"(?P<issuer>https://[a-z0-9.-]+(?::[0-9]{1,5})?)/(?:(?![?#])[!-~])+")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
-_NO_TEXTS = ("status_list_idx", "audiences")
 _SIGNATURE_MEMBER_SIZE = len(f'"signature":"{signature_text(bytes(SIGNATURE_SIZE))}",')
 
 
@@ -212,12 +211,8 @@ def status_list_of(issuer: str) -> Callable[[object], int]:
 
 def _members(receipt: Receipt) -> dict[str, JsonValue]:
     found = {each.name: getattr(receipt, each.name) for each in fields(receipt)}
-    others = {name: found.pop(name) for name in _NO_TEXTS}
-    return texts_of(found) | {name: _plain(value) for name, value in others.items()}
-
-
-def _plain(value: object) -> JsonValue:
-    return list(value) if isinstance(value, tuple) else value
+    idx, audiences = found.pop("status_list_idx"), found.pop("audiences")
+    return texts_of(found) | {"status_list_idx": idx, "audiences": list(audiences)}
 
 
 def _check_size(found: int, limit: int) -> None:

@@ -8,6 +8,7 @@ from bpc_worker.core.base.canonical_json import CanonicalJsonError, decode
 from bpc_worker.core.base.differences import first_difference
 from bpc_worker.core.base.forms import shown
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport.compile import (
     COMPILER_BUILD_ID,
     CompileError,
@@ -18,7 +19,7 @@ from bpc_worker.core.passport.compile import (
     receipt_of,
 )
 from bpc_worker.core.passport.disclosures import parse_disclosure
-from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, receipt_hash, signed_receipt_bytes
+from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, receipt_bytes, signed_receipt_bytes
 from bpc_worker.core.passport.salts import SaltError, SaltSource
 from bpc_worker.core.passport.snapshot import SealedSnapshot, SnapshotError, open_snapshot
 from bpc_worker.core.passport.view import claims, verify_view
@@ -69,6 +70,9 @@ def replay(
     made = _made(stored, snapshot, limits, sizes)
     _same_json("payload", stored.payload, made.payload)
     _same_json("proof", stored.proof, made.proof)
+    # Last of these: what differs here, and nowhere above, is a salt that came with the payload.
+    _same_hash("payload", "/salt", sha256(made.payload), receipt.payload_hash)
+    _same_hash("proof", "/root_hash", made.proof_root, receipt.proof_root_hash)
     _same_receipt(stored.signed, receipt_of(_identity(receipt), snapshot, made))
     _check_signatures(stored, made, registry)
     return made
@@ -87,9 +91,7 @@ def _snapshot(stored: Stored) -> SealedSnapshot:
         raise ReplayMismatchError("snapshot", str(error)) from error
 
 
-def _made(
-    stored: Stored, snapshot: SealedSnapshot, limits: Limits | None, sizes: Sizes | None
-) -> Evaluated:
+def _made(stored: Stored, snapshot: SealedSnapshot, limits: Limits | None, sizes: Sizes | None) -> Evaluated:
     try:
         return evaluate_passport(
             snapshot,
@@ -153,7 +155,8 @@ def signed_bytes(signed: SignedReceipt) -> bytes:
 def _check_signatures(stored: Stored, made: Evaluated, registry: signing.KeyRegistry) -> None:
     receipt = stored.signed.receipt
     try:
-        signing.verify(registry, receipt.signing_key_id, receipt_hash(receipt), stored.signed.signature)
+        document, signature = receipt_bytes(receipt), stored.signed.signature
+        signing.verify(registry, receipt.signing_key_id, Kind.RECEIPT, document, signature)
     except signing.SignatureError as error:
         raise ReplayMismatchError("signature", str(error)) from error
     try:
@@ -169,7 +172,10 @@ def check_view(view: ViewText, receipt: Receipt, fields: bytes, disclosures: Seq
     """It says what receipt and disclosures say, and has them all."""
     expected = claims(receipt, fields)
     if view.canonical_claims != expected:
-        place, reason = first_difference(decode(view.canonical_claims), decode(expected)) or ("", "other bytes")
+        place, reason = first_difference(decode(view.canonical_claims), decode(expected)) or (
+            "",
+            "other bytes",
+        )
         raise ReplayMismatchError("view", f"/claims{place}: {reason}")
     if view.disclosures != tuple(disclosures):
         raise ReplayMismatchError("view", _differing(view.disclosures, disclosures))
@@ -185,6 +191,4 @@ def _differing(found: Sequence[str], expected: Sequence[str]) -> str:
 
 def _same_hash(what: str, name: str, found: bytes, expected: bytes) -> None:
     if found != expected:
-        raise ReplayMismatchError(
-            what, f"{name}: sha256 {found.hex()}, the receipt says {expected.hex()}"
-        )
+        raise ReplayMismatchError(what, f"{name}: sha256 {found.hex()}, the receipt says {expected.hex()}")

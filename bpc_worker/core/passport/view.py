@@ -11,13 +11,15 @@ from datetime import UTC, datetime, timedelta
 from bpc_worker.core.base import base64url, signing
 from bpc_worker.core.base.audience import seen_as
 from bpc_worker.core.base.canonical_json import JsonValue, decode, encode
-from bpc_worker.core.base.forms import FormError, below, hash_text, raised_as, texts_of
+from bpc_worker.core.base.forms import FormError, Scalar, below, hash_text, raised_as, texts_of
+from bpc_worker.core.base.messages import Kind, message
 from bpc_worker.core.passport.disclosures import Disclosure, SetOf, digest, digests_of, parse_disclosure
 from bpc_worker.core.passport.receipt import Receipt, receipt_hash
 from bpc_worker.core.passport.view_text import DIGEST_NAME, END, VIEW_TYPE, ViewError, ViewText, parse_view
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMED_AT_MOST = 5
+_SIGNED_BYTES = 4096  # what key services take
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class VerifiedView:
 
 def claims(receipt: Receipt, fields: bytes) -> bytes:
     """What is signed of a view, canonical: all of it follows from the receipt and the claim `fields`."""
-    texts = {
+    texts: dict[str, Scalar] = {
         "_sd_alg": DIGEST_NAME,
         "iss": receipt.issuer,
         "sub": receipt.unique_identifier,
@@ -92,12 +94,18 @@ def claims(receipt: Receipt, fields: bytes) -> bytes:
         "audiences": list(receipt.audiences),
         "fields": decode(fields),
     }
-    return encode(texts_of(texts) | others)
+    found = encode(texts_of(texts) | others)
+    size = len(message(Kind.VIEW, found, receipt.signing_key_id))
+    if size > _SIGNED_BYTES:
+        hint = "the rules have too many different sets of audiences, or a name is very long"
+        raise ViewError("", f"what is signed of a view has at most {_SIGNED_BYTES} bytes, not {size}: {hint}")
+    return found
 
 
-def jws(message: bytes, signature: bytes) -> str:
-    """The signed part of a view: the message of its kind, and the signature over it."""
-    return f"{message.decode('ascii')}.{base64url.encode(signature)}"
+def jws(canonical_claims: bytes, key_id: str, signature: bytes) -> str:
+    """The signed part of a view."""
+    signed = message(Kind.VIEW, canonical_claims, key_id).decode("ascii")
+    return f"{signed}.{base64url.encode(signature)}"
 
 
 def assemble(signed: str, disclosures: Iterable[str]) -> str:
@@ -146,7 +154,7 @@ def verify_view(
     """
     view = parse_view(text)
     try:
-        public_key = registry.key(view.key_id).public_key
+        public_key = registry.key(view.key_id, Kind.VIEW).public_key
         signing.verify_ed25519(public_key, view.message, view.signature)
     except signing.SignatureError as error:
         raise FormError("/signature", str(error)) from None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
-from bpc_worker.core.base import base64url
+from bpc_worker.core.base import base64url, messages
 from bpc_worker.core.base.canonical_json import decode
 from bpc_worker.core.base.forms import (
     SIGNATURE_SIZE,
@@ -28,12 +28,11 @@ VIEW_TYPE = "urn:bpc:battery-passport:1"
 DIGEST_NAME = "sha-256"
 END = "~"
 
-_HEADER_TYPE = "dc+sd-jwt"
 _ALGORITHMS = ("EdDSA", "Ed25519")  # RFC 8037, and the name that RFC 9864 gives it
 _PARTS = 3
 _CLAIMS = (
-    "_sd_alg", "iss", "sub", "iat", "law_date", "rules", "passport_version_id", "status", "vct", "receipt_hash",
-    "audiences", "fields",
+    "_sd_alg", "iss", "sub", "iat", "law_date", "rules", "passport_version_id", "status", "vct",
+    "receipt_hash", "audiences", "fields",
 )  # fmt: skip
 
 
@@ -96,7 +95,7 @@ def parse_view(text: str) -> ViewText:
 def _header(text: str) -> str:
     """The id of the key."""
     found = members(decode(base64url.decode(text)), ("alg", "kid", "typ"))
-    read(found, "typ", parse_constant(_HEADER_TYPE))
+    read(found, "typ", parse_constant(messages.VIEW_TYPE))
     if found["alg"] not in _ALGORITHMS:
         raise FormError("/alg", f"expected {' or '.join(_ALGORITHMS)}, found {shown(found['alg'])}")
     return read(found, "kid", parse_text)

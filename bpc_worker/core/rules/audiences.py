@@ -55,7 +55,7 @@ def _inherited(
     """Those who see the field, if they may also see all that the field looks at."""
     hint = f"say who may see the statement: emitCompliance(…) for {', '.join(field.audiences) or NOBODY}"
     if not field.audiences:
-        message = f"nobody sees the field {quoted(field.path)}, so the statement {quoted(code)} has no audience"
+        message = f"nobody sees the field {quoted(field.path)}, which states {quoted(code)}"
         raise RuleError("RULE_TYPE_ERROR", message, span, hint=hint)
     for used in field.uses:
         kept_from = sorted(set(field.audiences).difference(fields[used].audiences))

@@ -162,7 +162,7 @@ def check_empty(node: syntax.Call, scope: Scope, check: CheckExpression) -> type
 
 
 def _emit(call: Arguments) -> typed.Node:
-    """emitCompliance("CODE", condition: Bool, "message") [for audiences]: Bool, and a statement in the passport"""
+    """emitCompliance("CODE", condition: Bool, "message") [for …]: Bool, and a statement in the passport"""
     call.count('"CODE"', "condition", '"message"')
     call.outside_lambda()
     code, message = call.text(0, "a code"), call.text(2, "a message")

@@ -58,7 +58,9 @@ def _checked(tree: syntax.Module, source: str, limits: Limits) -> typed.TypedMod
     )
 
 
-def _only_here(emitted: dict[str, Stated], elsewhere: Mapping[str, Mapping[str, Stated]]) -> dict[str, Stated]:
+def _only_here(
+    emitted: dict[str, Stated], elsewhere: Mapping[str, Mapping[str, Stated]]
+) -> dict[str, Stated]:
     for code, stated in emitted.items():
         if any(code in others for others in elsewhere.values()):
             raise two_statements(code, stated)
