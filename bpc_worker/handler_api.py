@@ -195,6 +195,9 @@ class Context(Protocol):
     def signer_of(self, key_id: str) -> Signer:
         """Who has that key here, be it a former one; when nobody has, the signer of new passports."""
 
+    def snapshot_salt(self, snapshot_id: UUID) -> bytes:
+        """What keeps the hash of a snapshot from being guessed."""
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         """What the salts of a version are made from; the same on every worker of the installation."""
 

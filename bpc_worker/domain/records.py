@@ -75,6 +75,12 @@ class Snapshot(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
+class SnapshotBytes(Snapshot, frozen=True):
+    """With what was sealed."""
+
+    canonical: bytes | None
+
+
 class RulesVersion(msgspec.Struct, frozen=True):
     """rule_package_versions, each with the name of its package"""
 

@@ -161,6 +161,9 @@ class HandlerContext:
     def signer_of(self, key_id: str) -> Signer:
         return self._equipment.keyring.signer_of(key_id)
 
+    def snapshot_salt(self, snapshot_id: UUID) -> bytes:
+        return self._equipment.keyring.snapshot_salt(snapshot_id)
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         return self._equipment.keyring.disclosure_seed(passport_version_id)
 

@@ -18,7 +18,7 @@ from bpc_worker.core.passport.found_salts import found_salts
 from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, parse_signed, receipt_bytes, receipt_hash
 from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
 from bpc_worker.core.passport.snapshot import SealedSnapshot, open_snapshot
-from bpc_worker.core.passport.view import VerifiedView, verify_view
+from bpc_worker.core.passport.view_check import VerifiedView, verify_view
 from bpc_worker.core.proof.verify import ProofError, VerifiedProof, verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.module import load

@@ -1,8 +1,9 @@
-"""Sealed snapshot + rules -> payload, proof and disclosures; and the receipt over them, before it is signed."""
+"""Sealed snapshot + rules -> payload, proof and disclosures; and the receipt over them, not yet signed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Protocol
 from uuid import UUID
 
 from bpc_worker.core.base import build_id, canonical_json
@@ -75,6 +76,16 @@ class Evaluated:
     audiences: tuple[str, ...]
 
 
+class HashedSnapshot(Protocol):
+    """All that a receipt says of a snapshot."""
+
+    @property
+    def snapshot_id(self) -> UUID: ...
+
+    @property
+    def snapshot_hash(self) -> bytes: ...
+
+
 def version_id(identity: Identity, snapshot_id: UUID) -> UUID:
     return passport_version_id(
         tenant_id=identity.tenant_id,
@@ -122,7 +133,7 @@ def evaluate_passport(
     )
 
 
-def receipt_of(identity: Identity, snapshot: SealedSnapshot, evaluated: Evaluated) -> Receipt:
+def receipt_of(identity: Identity, snapshot: HashedSnapshot, evaluated: Evaluated) -> Receipt:
     """What is to be signed: made from the inputs themselves and the hashes of what they gave."""
     return Receipt(
         issued_at=identity.issued_at,

@@ -1,4 +1,4 @@
-"""The disclosures of BPC-VIEW-1 (RFC 9901): one for each field, and one around those of each set of audiences.
+"""The disclosures of BPC-VIEW-1 (RFC 9901): one for each field, and around them one for each set.
 
 What is signed holds one digest per set, of a disclosure that holds the digests of its fields: so a view does
 not tell how much others may see.

@@ -1,7 +1,7 @@
 """BPC-RECEIPT-2: what is signed: which snapshot, rules and build made which payload, proof and view."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from uuid import UUID, uuid5
@@ -154,9 +154,19 @@ def parse_signed(data: bytes, *, max_bytes: int = MAX_RECEIPT_BYTES) -> SignedRe
     """The receipt and the signature in these bytes, which have exactly the members of the format."""
     _check_size(len(data), max_bytes)
     found = members(decode(data), (*(each.name for each in fields(Receipt)), "signature"))
+    return SignedReceipt(_receipt(found), read(found, "signature", parse_signature))
+
+
+@raised_as(ReceiptError)
+def parse_receipt(data: bytes) -> Receipt:
+    """The receipt in these bytes, before it is signed."""
+    return _receipt(members(decode(data), [each.name for each in fields(Receipt)]))
+
+
+def _receipt(found: Mapping[str, object]) -> Receipt:
     read(found, "receipt_version", parse_constant(RECEIPT_VERSION))
     read(found, "signature_alg", parse_constant(SIGNATURE_ALG))
-    receipt = Receipt(
+    return Receipt(
         issued_at=read(found, "issued_at", parse_timestamp),
         tenant_id=read(found, "tenant_id", parse_uuid),
         passport_version_id=read(found, "passport_version_id", parse_uuid),
@@ -180,7 +190,6 @@ def parse_signed(data: bytes, *, max_bytes: int = MAX_RECEIPT_BYTES) -> SignedRe
         rules_name=read(found, "rules_name", parse_text),
         audiences=read(found, "audiences", parse_names),
     )
-    return SignedReceipt(receipt, read(found, "signature", parse_signature))
 
 
 def issuer_of(unique_identifier: object) -> str:

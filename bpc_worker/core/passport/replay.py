@@ -22,7 +22,8 @@ from bpc_worker.core.passport.disclosures import parse_disclosure
 from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, receipt_bytes, signed_receipt_bytes
 from bpc_worker.core.passport.salts import SaltError, SaltSource
 from bpc_worker.core.passport.snapshot import SealedSnapshot, SnapshotError, open_snapshot
-from bpc_worker.core.passport.view import claims, verify_view
+from bpc_worker.core.passport.view import claims
+from bpc_worker.core.passport.view_check import verify_view
 from bpc_worker.core.passport.view_text import ViewError, ViewText
 from bpc_worker.core.rules.source import Limits, RuleError
 from bpc_worker.core.rules.tests_text import text_of_tests

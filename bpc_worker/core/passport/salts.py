@@ -1,7 +1,7 @@
 """The salts of a passport version: nothing that is hashed and leaves the house is hashed without one.
 
-All come from one secret of the installation, which is nowhere stored with them. A label begins with the byte 0,
-which no field path has.
+All come from one secret of the installation, which is nowhere stored with them. A label begins with the byte
+0, which no field path has.
 """
 
 import hmac
@@ -73,7 +73,7 @@ def snapshot_salt(key: bytes, snapshot_id: UUID) -> bytes:
 
 
 def export_name(seed: bytes, data: bytes) -> str:
-    """What a file without salts is called in results and events: its hash would let its content be guessed."""
+    """What a file without salts is called in results and events: by its hash it could be guessed."""
     return hmac.digest(seed, b"\0export\0" + data, "sha256").hex()
 
 

@@ -60,7 +60,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewText:
-    """A view in its parts; whether the signature is good, `verify_view` says."""
+    """A view in its parts; whether the signature is good, `view_check` says."""
 
     key_id: str
     claims: Claims

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.draws import Draw
@@ -230,9 +229,8 @@ class TypedModule:
     tables: Mapping[str, Mapping[str, Value]]
     tests: tuple[Example | Property, ...]
     warnings: tuple[str, ...]
-    audiences: tuple[str, ...] = ()  # whom a passport made by it may be for, sorted
-    # Who may see each statement, by its code, stated or not.
-    statements: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    audiences: tuple[str, ...]  # whom a passport made by it may be for, sorted
+    statements: Mapping[str, tuple[str, ...]]  # who may see each statement, by its code, stated or not
 
     @property
     def sets(self) -> frozenset[tuple[str, ...]]:
