@@ -194,6 +194,10 @@ class Context(Protocol):
     def signer_of(self, key_id: str) -> Signer:
         """Who has that key here, be it a former one; when nobody has, the signer of new passports."""
 
+    @property
+    def status_signer(self) -> Signer:
+        """Who signs status lists here; CONFIG_MISSING when nobody does."""
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         """What the salts of a version are made from; the same on every worker of the installation."""
 
