@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from bpc_worker.core.base import signing
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.records import Build, PassportVersion, SigningKey
-from bpc_worker.domain.signing import key_registry, sign_receipt_hash
+from bpc_worker.domain.signing import key_registry, sign_document
 from bpc_worker.domain.states import BuildStatus, PassportStatus
 from bpc_worker.handler_api import (
     Code,
@@ -21,7 +22,7 @@ from bpc_worker.handler_api import (
     Snooze,
     Tx,
 )
-from bpc_worker.rows import all_of, one
+from bpc_worker.rows import all_of, one, value
 
 _NO_KEY = {
     signing.Fault.UNKNOWN_KEY,
@@ -44,6 +45,7 @@ async def handle(payload: SignPassport, ctx: Context) -> None:
         wanted = tenant | {"passport_version_id": payload.passport_version_id}
         found = await reading.query("passports/read_version", wanted)
         version = one(found, PassportVersion, "passport version")
+        receipt = value(await reading.query("passports/read_receipt", wanted), bytes)
         keys = all_of(await reading.query("keys/registry", tenant), SigningKey)
     if version.status != PassportStatus.COMPILING:
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
@@ -51,16 +53,19 @@ async def handle(payload: SignPassport, ctx: Context) -> None:
     signer = ctx.signer_of(version.signing_key_id)
     ctx.check_lease()
     try:
-        signature = await _signature(version, keys, signer)
+        signature = await _signature(version, receipt, keys, signer)
     except Permanent as error:
         await builds.give_up(ctx, payload.build_id, error, BuildStatus.SIGN, payload.passport_version_id)
     await _complete(ctx, lambda tx: _sign(tx, payload, ctx, version, signature, signer.public_key))
 
 
-async def _signature(version: PassportVersion, keys: list[SigningKey], signer: Signer) -> bytes:
+async def _signature(
+    version: PassportVersion, receipt: bytes, keys: list[SigningKey], signer: Signer
+) -> bytes:
     try:
         registry = key_registry(keys)
-        return await sign_receipt_hash(signer, registry, version.receipt_hash, key_id=version.signing_key_id)
+        key_id = version.signing_key_id
+        return await sign_document(signer, registry, Kind.RECEIPT, receipt, key_id=key_id)
     except signing.SignatureError as error:
         if error.fault is signing.Fault.OTHER_KEY and signer.key_id != version.signing_key_id:
             message = f"{error.message}; another worker may have it"
