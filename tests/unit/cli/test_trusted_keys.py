@@ -78,7 +78,6 @@ def run(words: list[str], **env: str) -> Result:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.xfail(reason="keys beside the bundle are taken, and explain needs none", strict=True)
 def test_a_forgery_with_its_own_keys_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,7 +106,6 @@ def test_keys_that_are_named_count_wherever_they_lie(name: str, way: str, tmp_pa
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.xfail(reason="only the name of the key is told", strict=True)
 def test_the_key_is_named_with_its_source_and_its_fingerprint(name: str, tmp_path: Path) -> None:
     (words, forge, more) = COMMANDS[name]
     given = forge(tmp_path)
