@@ -195,6 +195,10 @@ class Context(Protocol):
     def signer_of(self, key_id: str) -> Signer:
         """Who has that key here, be it a former one; when nobody has, the signer of new passports."""
 
+    @property
+    def status_signer(self) -> Signer:
+        """Who signs status lists here; CONFIG_MISSING when nobody does."""
+
     def snapshot_salt(self, snapshot_id: UUID) -> bytes:
         """What keeps the hash of a snapshot from being guessed."""
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.core.base.signing import KeyStatus
+from bpc_worker.core.base.signing import KeyStatus, Purpose
 from bpc_worker.domain.states import (
     BuildStatus,
     DeliveryStatus,
@@ -104,6 +104,7 @@ class SigningKey(msgspec.Struct, frozen=True):
     key_id: str
     public_key: bytes
     status: KeyStatus
+    purposes: frozenset[Purpose]
 
 
 class PassportVersion(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,11 @@ class Place(msgspec.Struct, frozen=True):
     status_idx: int
 
 
+def list_uri(issuer: str, status_list: int) -> str:
+    """Where a list is to be had, as views name it."""
+    return f"{issuer}/status/{status_list}"
+
+
 async def allot(ctx: Context, passport_version_id: UUID, issuer: str) -> Place:
     """Before the version is compiled: its receipt names the place. The same whenever it is asked for."""
     params = {"passport_version_id": passport_version_id, "issuer": issuer}

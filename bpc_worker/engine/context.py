@@ -161,6 +161,10 @@ class HandlerContext:
     def signer_of(self, key_id: str) -> Signer:
         return self._equipment.keyring.signer_of(key_id)
 
+    @property
+    def status_signer(self) -> Signer:
+        return self._equipment.keyring.status_signer
+
     def snapshot_salt(self, snapshot_id: UUID) -> bytes:
         return self._equipment.keyring.snapshot_salt(snapshot_id)
 

@@ -24,7 +24,7 @@ class Keyring:
     New receipts name the key of `signer`. Those of `former` only end what was compiled before a rotation.
     """
 
-    __slots__ = ("_disclosure_key", "_former", "_signer", "sealer")
+    __slots__ = ("_disclosure_key", "_former", "_signer", "_status_signer", "sealer")
 
     def __init__(
         self,
@@ -32,8 +32,10 @@ class Keyring:
         disclosure_key: bytes | None,
         former: Iterable[Signer] = (),
         sealer: Sealer | None = None,
+        status_signer: Signer | None = None,
     ) -> None:
         self._signer = signer
+        self._status_signer = status_signer
         self.sealer = Sealer(()) if sealer is None else sealer  # without keys it tells what is missing
         self._disclosure_key = disclosure_key
         self._former = {each.key_id: each for each in former}
@@ -51,6 +53,16 @@ class Keyring:
     def signer_of(self, key_id: str) -> Signer:
         """Who has that key here; when nobody has, who signs otherwise."""
         return self._former.get(key_id) or self.signer
+
+    @property
+    def status_signer(self) -> Signer:
+        if self._status_signer is None:
+            raise Permanent(
+                Code.CONFIG_MISSING,
+                "this worker has no key for status lists: set BPC_SIGNING_STATUS_PRIVATE_KEY and "
+                "BPC_SIGNING_STATUS_KEY_ID (`bpc-worker keys generate` makes one), then retry the job",
+            )
+        return self._status_signer
 
     def snapshot_salt(self, snapshot_id: UUID) -> bytes:
         return salts.snapshot_salt(self._key_of_salts(), snapshot_id)

@@ -81,6 +81,8 @@ CREATE TABLE signing_keys (
   key_id     text NOT NULL CHECK (length(key_id) BETWEEN 1 AND 200),
   public_key bytea NOT NULL CHECK (octet_length(public_key) = 32),
   status     text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('ACTIVE', 'RETIRED', 'REVOKED')),
+  purposes   text[] NOT NULL DEFAULT '{passport,checkpoint}' CHECK (
+    purposes <@ '{passport,checkpoint}' OR purposes = '{status}'),
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (tenant_id, key_id)
 );

@@ -1,6 +1,6 @@
 -- Whether a version is in force, for everybody who has a view of it: lists that are signed, and the place of each version.
 -- Former release: keeps working.
--- Functions first: tenants, guards, status_places
+-- Functions first: tenants, guards, status_places, status_lists
 
 -- One list has 2^17 places and one address, `issuer`/status/`status_list`, which views name for life.
 CREATE TABLE status_lists (
@@ -44,6 +44,9 @@ BEFORE UPDATE OF passport_version_id, tenant_id, status_list, status_idx ON stat
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a version keeps its place');
 CREATE TRIGGER status_places_stay BEFORE DELETE ON status_places
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a version keeps its place');
+
+CREATE TRIGGER passport_versions_tell_status AFTER UPDATE OF status ON passport_versions
+FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION bpc_tell_status();
 
 ALTER TABLE status_lists ENABLE ROW LEVEL SECURITY;
 ALTER TABLE status_places ENABLE ROW LEVEL SECURITY;
