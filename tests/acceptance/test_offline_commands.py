@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 
 from bpc_worker.core.base.signing import Ed25519Signer
-from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, QR_TEXT, RECEIPT, VIEW
+from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, QR_TEXT, RECEIPT, SNAPSHOT, VIEW
+from bpc_worker.core.passport.bundle import RULES as RULES_TEXT
+from bpc_worker.core.passport.view import cut
 from bpc_worker.files.bundles import write_zip
 from bpc_worker.files.rules import read_rules
-from tests.support.passports import KEY_ID, Folder, bundle_parts, some_facts, write_keys
+from tests.support.generated import IDENTIFIER, KEY_ID
+from tests.support.passports import Folder, bundle_parts, some_facts, write_keys
 from tests.support.worker import COMMAND
 
 RULES = read_rules("battery_core")
@@ -163,25 +166,44 @@ def test_a_full_bundle_is_valid_as_a_zip_and_as_a_folder(
         assert f"ok  {check} " in archive.stdout
 
 
-def test_without_facts_the_proof_is_checked_by_its_arithmetic(
-    parts: dict[str, bytes], keys: Path, zipped: Callable[[dict[str, bytes]], Path], tmp_path: Path
+def test_a_bundle_that_cannot_be_made_again_is_not_valid(
+    parts: dict[str, bytes], keys: Path, zipped: Callable[[dict[str, bytes]], Path]
 ) -> None:
     bundle = zipped({name: data for name, data in parts.items() if name != FACTS})
-    facts = tmp_path / "facts.json"
-    facts.write_bytes(parts[FACTS])
-    alone = run("passport", "verify", bundle, "--keys", keys)
-    machine = json.loads(run("passport", "verify", bundle, "--keys", keys, "--json").stdout)
-    with_facts = run("passport", "verify", bundle, "--keys", keys, "--facts", facts)
+    done = run("passport", "verify", bundle, "--keys", keys)
 
-    assert alone.returncode == with_facts.returncode == 0
-    assert "steps, arithmetic" in alone.stdout
-    assert "not checked: facts.json" in alone.stderr
-    assert machine["valid"] is True
-    assert machine["absent"] == [FACTS]
-    assert "steps, full, with the facts" in with_facts.stdout
+    assert done.returncode == 1
+    assert "FAIL  facts.json  it is not in the bundle" in done.stdout
 
 
-@pytest.mark.parametrize("part", [RECEIPT, PAYLOAD, PROOF, VIEW, FACTS, QR_TEXT])
+def test_a_view_is_complete_for_its_audience_and_about_its_battery(
+    parts: dict[str, bytes], keys: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "view.sd-jwt"
+    file.write_text(cut(parts[VIEW].decode(), "public"))
+    whole = tmp_path / "whole.sd-jwt"
+    whole.write_bytes(parts[VIEW])
+    wanted = ("--keys", keys, "--audience", "public", "--id")
+    good = run("passport", "verify", file, *wanted, IDENTIFIER)
+    machine = json.loads(run("passport", "verify", file, "--keys", keys, "--json").stdout)
+    other = run("passport", "verify", file, *wanted, f"{IDENTIFIER}X")
+    more = run("passport", "verify", whole, *wanted, IDENTIFIER)
+    less = run("passport", "verify", file, "--keys", keys, "--audience", "authorities")
+    all_of_it = run("passport", "verify", whole, "--keys", keys)
+
+    assert good.returncode == 0, good.stderr
+    assert "complete for public\n" in good.stdout
+    assert 'identity.category: "EV"' in good.stdout
+    assert "status not known offline" in good.stderr
+    assert (machine["complete_for"], machine["has_everything"]) == (["public"], False)
+    assert [each.returncode for each in (other, more, less)] == [1, 1, 1]
+    assert "another battery" in other.stdout
+    assert "holds more than public may see" in more.stdout
+    assert "missing for authorities" in less.stdout
+    assert (all_of_it.returncode, "has everything" in all_of_it.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("part", [RECEIPT, PAYLOAD, PROOF, SNAPSHOT, FACTS, RULES_TEXT, VIEW, QR_TEXT])
 def test_a_flipped_bit_is_found_and_its_part_is_named(
     parts: dict[str, bytes], keys: Path, zipped: Callable[[dict[str, bytes]], Path], part: str
 ) -> None:
@@ -261,21 +283,20 @@ def test_explain_goes_down_to_the_facts_and_their_sources(
     sources = [{"fact_type": "Battery", "fact_key": "battery", "pointers": ["pack.csv 3:7"]}]
     bundle = zipped(parts | {"sources.json": json.dumps(sources).encode()})
     done = run("passport", "explain", bundle, "carbon_footprint.per_kwh", "--keys", keys)
-    machine = run("passport", "explain", bundle, "carbon_footprint.per_kwh", "--json")
+    machine = run("passport", "explain", bundle, "carbon_footprint.per_kwh", "--keys", keys, "--json")
 
     assert done.returncode == machine.returncode == 0
     assert done.stdout.startswith("carbon_footprint.per_kwh = 0.1500 kgCO2e_per_kWh  [Art. 7(1)(d)")
     assert "fact Battery battery (sha256 " in done.stdout
     assert "from pack.csv 3:7" in done.stdout
     assert "not signed" in done.stderr
-    assert json.loads(machine.stdout)["signature_checked"] is False
-    assert "nobody has checked whose passport this is" in machine.stderr
+    assert json.loads(machine.stdout)["signed_by"]["key_id"] == KEY_ID
 
 
 def test_explain_of_a_field_that_is_not_there_suggests_one(
-    parts: dict[str, bytes], zipped: Callable[[dict[str, bytes]], Path]
+    parts: dict[str, bytes], keys: Path, zipped: Callable[[dict[str, bytes]], Path]
 ) -> None:
-    done = run("passport", "explain", zipped(parts), "carbon_footprint.per_kw")
+    done = run("passport", "explain", zipped(parts), "carbon_footprint.per_kw", "--keys", keys)
 
     assert done.returncode == 3
     assert "did you mean carbon_footprint.per_kwh?" in done.stderr
@@ -287,12 +308,13 @@ def test_explain_checks_the_proof_first(
     wrong = parts | {PROOF: parts[PROOF].replace(b'"36000.0"', b'"36001.0"')}
     other = bundle_parts(law_date=date(2029, 1, 1))
     for bundle in (wrong, parts | {PROOF: other[PROOF]}):
-        for extra in ([], ["--keys", keys]):
-            done = run("passport", "explain", zipped(bundle), "technical.total_energy", *extra)
-            assert done.returncode == 1
-            assert "FAIL  proof.json" in done.stdout
+        done = run("passport", "explain", zipped(bundle), "technical.total_energy", "--keys", keys)
+        assert done.returncode == 1
+        assert "FAIL  proof.json" in done.stdout
     without = {name: data for name, data in parts.items() if name != PROOF}
-    assert run("passport", "explain", zipped(without), "technical.total_energy").returncode == 2
+    done = run("passport", "explain", zipped(without), "technical.total_energy", "--keys", keys)
+    assert done.returncode == 1
+    assert "FAIL  proof.json  it is not in the bundle" in done.stdout
 
 
 def test_what_others_wrote_cannot_play_with_the_terminal(

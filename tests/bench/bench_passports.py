@@ -23,11 +23,14 @@ from psycopg.rows import dict_row, tuple_row
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer
-from bpc_worker.core.passport.compile import Identity, compile_passport
+from bpc_worker.core.passport.compile import Identity, evaluate_passport, receipt_of
 from bpc_worker.core.passport.qr_text import qr_text
-from bpc_worker.core.passport.receipt import receipt_hash
+from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash
+from bpc_worker.core.passport.salts import Salts
 from bpc_worker.core.passport.snapshot import FactRef, seal
+from bpc_worker.core.passport.view import claims
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.typed import TypedModule
@@ -193,15 +196,21 @@ def make(folder, rules: TypedModule, signer) -> bytes:  # type: ignore[no-untype
         signing_key_id=signer.key_id,
         law_date=date(2028, 8, 18),
         issued_at=datetime.now(UTC),
+        unique_identifier="https://id.example.com/p/0123456789ABCDEF",
+        status_list_uri="https://id.example.com/status/1",
+        status_list_idx=1,
+        rules_name="battery_core",
     )
-    made = compile_passport(seal(uuid4(), refs), facts, rules, identity, disclosure_seed=bytes(32))
-    hashed = receipt_hash(made.receipt)
-    signer.sign(hashed)
+    snapshot = seal(uuid4(), refs, bytes(16))
+    made = evaluate_passport(snapshot, facts, rules, identity, salts=Salts(bytes(32)))
+    receipt = receipt_of(identity, snapshot, made)
+    signer.sign(Kind.RECEIPT, receipt_bytes(receipt))
+    signer.sign(Kind.VIEW, claims(receipt, made.fields))
     text = qr_text(
-        passport_version_id=made.receipt.passport_version_id,
-        payload_hash=made.receipt.payload_hash,
-        proof_root_hash=made.receipt.proof_root_hash,
-        receipt_hash=hashed,
+        passport_version_id=receipt.passport_version_id,
+        payload_hash=receipt.payload_hash,
+        proof_root_hash=receipt.proof_root_hash,
+        receipt_hash=receipt_hash(receipt),
     )
     canonical_json.decode(made.payload)
     return qr_png(text)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 
+from bpc_worker.core.base.audience import AUDIENCES
 from bpc_worker.core.base.numbers import ROUNDING
 from bpc_worker.core.base.units import UNITS
-from bpc_worker.core.rules.parse_types import AUDIENCES
 from bpc_worker.core.rules.parser import parse
 from bpc_worker.core.rules.source import Limits, Span
 from bpc_worker.core.rules.syntax import Field, Module, Table

@@ -9,7 +9,7 @@ import pytest
 from bpc_worker import wiring
 from bpc_worker.config import load as config
 from bpc_worker.core.base.signing import Ed25519Signer
-from bpc_worker.core.passport.disclosure import disclosure_seed
+from bpc_worker.core.passport.salts import disclosure_seed, snapshot_salt
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.keys.keyring import (
     DEVELOPMENT_DISCLOSURE_KEY,
@@ -32,6 +32,7 @@ def test_it_signs_with_its_key_and_makes_seeds_from_its_disclosure_key() -> None
     assert ring.signer is signer
     assert ring.disclosure_seed(VERSION) == disclosure_seed(KEY, VERSION)
     assert ring.disclosure_seed(VERSION) != ring.disclosure_seed(UUID(int=8))
+    assert ring.snapshot_salt(VERSION) == snapshot_salt(KEY, VERSION)
 
 
 def test_a_former_key_signs_what_names_it_and_nothing_else() -> None:
@@ -55,6 +56,8 @@ def test_a_missing_signing_key_is_said_with_the_remedy() -> None:
 def test_a_missing_disclosure_key_is_said_with_the_remedy() -> None:
     with pytest.raises(Permanent, match="BPC_DISCLOSURE_KEY") as caught:
         Keyring(development_signer(), None).disclosure_seed(VERSION)
+    with pytest.raises(Permanent, match="BPC_DISCLOSURE_KEY"):
+        Keyring(development_signer(), None).snapshot_salt(VERSION)
 
     assert caught.value.code == "CONFIG_MISSING"
 
