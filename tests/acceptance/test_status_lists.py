@@ -113,3 +113,14 @@ def test_what_cannot_be_signed_is_said(listed: Listed, key: dict[str, str], payl
 
     assert listed.db.job(job_id)["last_error"]["code"] == code  # type: ignore[index]
     assert listed.read() is None
+
+
+def test_status_lists_are_signed_by_the_clock_where_there_is_a_key(db: Database) -> None:
+    db.tenant()
+    with worker(db.url_as("bpc_worker"), **KEY) as running:
+        running.wait_ready()
+        planned = until(
+            lambda: db.run("SELECT name FROM schedule_ticks"), within=30, what="a plan for the hours"
+        )
+
+    assert planned == [{"name": "status_lists"}]
