@@ -230,7 +230,7 @@ class Settings:
     disclosure: Disclosure
     compiler_build_id: Annotated[
         str, setting(kinds.text(100), "the semantics passports are compiled with")
-    ] = "bpc-core-1"
+    ] = "bpc-core-2"
     ingest: Ingest
     export: Export
     limits: Limits

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from bpc_worker.cli._common.bundle import BUNDLE, parts_of, sources_of
-from bpc_worker.cli._common.options import FILE, config_option, json_option, keys_option
+from bpc_worker.cli._common.options import config_option, json_option, keys_option
 from bpc_worker.cli._common.output import (
     EXIT_FAILED,
     EXIT_NOT_FOUND,
-    EXIT_USAGE,
     fail,
     on_one_line,
     printable,
@@ -22,6 +21,7 @@ from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli._common.startup import explained
 from bpc_worker.cli._common.trust import SignedBy, Trusted, trusted_keys
 from bpc_worker.cli.passport import passport
+from bpc_worker.cli.passport.views import is_view, verify_file
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.bundle import BundleError, Verified
@@ -38,7 +38,8 @@ _tenant_option = click.option(
 @passport.command("verify", epilog=BUNDLE)
 @click.argument("bundles", nargs=-1, required=True, metavar="BUNDLE...")
 @keys_option
-@click.option("--facts", "facts_file", type=FILE, help="The facts, if they are not in the bundle.")
+@click.option("--audience", help="Of a view: whom it has to be complete for.")
+@click.option("--id", "identifier", metavar="URL", help="Of a view: the battery it has to be about.")
 @_tenant_option
 @json_option("One JSON object per bundle.")
 @config_option
@@ -46,27 +47,32 @@ def verify(
     bundles: tuple[str, ...],
     *,
     keys_file: Path | None,
-    facts_file: Path | None,
+    audience: str | None,
+    identifier: str | None,
     tenant: str | None,
     as_json: bool,
     config_path: str | None,
 ) -> None:
-    r"""Check the signature, hashes, proof and QR text of a passport.
+    r"""Check a passport: the bundle of an archive, or the view that somebody was given.
 
-    Without the facts, every computation is done again (arithmetic); with them, also that each value
-    stands in the fact that the proof names (full). A bundle needs no database, and the issuer's keys, which
-    are those of --keys or BPC_KEYS_FILE alone.
+    A bundle is made again from its facts and rules, and every part compared. Of a view: the signature, every
+    disclosure, and whom it is complete for. Neither needs a database; both need the issuer's keys, which are
+    those of --keys or BPC_KEYS_FILE alone.
 
     Exit codes: 0 valid, 1 one is not valid, 2 there is nothing to check, or no keys to check it with.
 
     \b
     Example: bpc-worker passport verify passport.zip --keys keys.json
+             bpc-worker passport verify view.sd-jwt --audience public --keys keys.json
     """
     found = [
-        _verified(
+        verify_file(
+            bundle, trusted_keys(keys_file), audience=audience, identifier=identifier, as_json=as_json
+        )
+        if tenant is None and is_view(bundle)
+        else _verified(
             bundle,
             keys_file=keys_file,
-            facts_file=facts_file,
             tenant=tenant,
             as_json=as_json,
             config_path=config_path,
@@ -80,32 +86,28 @@ def _verified(
     bundle: str,
     *,
     keys_file: Path | None,
-    facts_file: Path | None,
     tenant: str | None,
     as_json: bool,
     config_path: str | None,
 ) -> bool:
     """Whether it is valid, told already."""
     from bpc_worker.core.base.messages import Kind
-    from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, BundleError, verify_bundle
+    from bpc_worker.core.passport.bundle import BundleError, verify_bundle
 
     status: str | None = None
     stored = _stored(bundle, tenant, config_path)
-    if stored is not None and facts_file is not None:
-        fail(EXIT_USAGE, "--facts is for a bundle: the database has the facts", "leave --facts out")
     try:
         keys = _trusted(stored, keys_file)
         if stored is None:
-            parts = parts_of(bundle, facts_file)
+            parts = parts_of(bundle)
         else:
             status, parts = stored.row.status, _stored_parts(stored)
         verified = verify_bundle(parts, keys.registry)
     except BundleError as error:
         _tell_not_valid(bundle, error, as_json=as_json)
         return False
-    absent = sorted({PAYLOAD, PROOF, FACTS} - set(parts))
     by = keys.signer(verified.receipt.signing_key_id, Kind.RECEIPT)
-    _valid(bundle, verified, by, absent, status, as_json=as_json)
+    _valid(bundle, verified, by, status, as_json=as_json)
     return True
 
 
@@ -135,7 +137,6 @@ def _valid(
     bundle: str,
     verified: "Verified",
     by: SignedBy,
-    absent: list[str],
     status: str | None,
     *,
     as_json: bool,
@@ -153,7 +154,6 @@ def _valid(
             "law_date": receipt.law_date.isoformat(),
             "signed_by": by.members(),
             "checks": checks,
-            "absent": absent,
             "unchecked": [*verified.unchecked],
         }
         click.echo(json.dumps(about if status is None else about | {"status": status}))
@@ -164,8 +164,6 @@ def _valid(
     click.echo(f"valid: passport {receipt.passport_id}, version {receipt.passport_version_id}")
     if status is not None:
         click.echo(f"status: {status}")
-    if absent:
-        click.echo(f"not in the bundle, so not checked: {', '.join(absent)}", err=True)
     if verified.unchecked:
         click.echo(f"in the bundle, but not signed: {', '.join(verified.unchecked)}", err=True)
 
@@ -213,9 +211,7 @@ def explain(
     stored = _stored(bundle, tenant, config_path)
     keys = _trusted(stored, keys_file)
     try:
-        parts, sources = (
-            _explained_parts(bundle) if stored is None else (_stored_parts(stored), stored.places())
-        )
+        parts, sources = _with_sources(bundle) if stored is None else (_stored_parts(stored), stored.places())
         verified = verify_bundle(parts, keys.registry)
     except BundleError as error:
         _tell_not_valid(bundle, error, as_json=as_json)
@@ -223,7 +219,6 @@ def explain(
     by = keys.signer(verified.receipt.signing_key_id, Kind.RECEIPT)
     by.warn()
     proved = verified.proof
-    assert proved is not None  # noqa: S101 - both ways to get the parts see to it
     if field not in proved.fields:
         fail(EXIT_NOT_FOUND, *map(on_one_line, _unknown_field(field, proved)))
     lines = steps_of(proved, field, sources)
@@ -234,12 +229,8 @@ def explain(
         click.echo("\n".join(map(on_one_line, lines)))
 
 
-def _explained_parts(bundle: str) -> "tuple[dict[str, bytes], Sources]":
-    from bpc_worker.core.passport.bundle import PROOF
-
-    parts = parts_of(bundle, None)
-    if PROOF not in parts:
-        fail(EXIT_USAGE, f"{bundle}: there is no {PROOF} in it", "ask for a bundle that has the proof")
+def _with_sources(bundle: str) -> "tuple[dict[str, bytes], Sources]":
+    parts = parts_of(bundle)
     return parts, sources_of(bundle, parts)
 
 
