@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import pytest
 
-from bpc_worker.pipeline.passports import activate
 from bpc_worker.postgres.embedded.server import Server
 from tests.support.exports import ended, enqueue_export, files_in, tenant_of, told
 from tests.support.signed import Signed, clone, signed_passport
@@ -18,7 +17,7 @@ from tests.support.worker import Worker, command, worker
 @pytest.fixture(scope="module")
 def original(server: Server) -> Iterator[Signed]:
     with signed_passport(server) as made:
-        made.path.call(lambda pipeline: activate(pipeline, str(made.version)))
+        made.db.run("UPDATE passport_versions SET status = 'ACTIVE'")
         yield made
 
 
@@ -100,12 +99,12 @@ def test_a_document_after_en_18223_shows_what_its_audience_may_see(signed: Signe
         if name.endswith(f"-{audience}-active.dpp.json")
     }
     row = signed.db.one("SELECT unique_identifier FROM passports")
-    activated = signed.db.one("SELECT occurred_at FROM events WHERE event_type = 'PASSPORT_ACTIVATED'")
+    told_at = signed.db.one("SELECT occurred_at FROM events WHERE event_type = 'PASSPORT_SIGNED'")
 
     public = read["public"]
     assert public["uniqueProductIdentifier"] == row["unique_identifier"]
     assert (public["dppStatus"], public["granularity"]) == ("active", "item")
-    assert public["lastUpdate"] == activated["occurred_at"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # type: ignore[attr-defined]
+    assert public["lastUpdate"] == told_at["occurred_at"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # type: ignore[attr-defined]
     assert len(json.dumps(read["authorities"])) > len(json.dumps(public))
 
 
@@ -138,9 +137,8 @@ def test_what_cannot_be_exported_is_said_and_nothing_is_told(signed: Signed, fol
     other = signed.db.one("SELECT tenant_id FROM tenants WHERE name = 'other'")["tenant_id"]
     nobody = enqueue_export(signed, passport_version_id=str(uuid4()))
     anothers = signed.db.one(
-        "INSERT INTO jobs (tenant_id, type, payload) SELECT %s, type, payload || %s FROM jobs LIMIT 1"
-        " RETURNING job_id",
-        [other, json.dumps({"passport_version_id": str(signed.version)})],
+        "INSERT INTO jobs (tenant_id, type, payload) VALUES (%s, 'EXPORT_PASSPORT', %s) RETURNING job_id",
+        [other, json.dumps({"format": "view", "passport_version_id": str(signed.version)})],
     )["job_id"]
     for_nobody = enqueue_export(signed, audience="everybody")
     found = [ended(signed.db, str(each)) for each in (nobody, anothers, for_nobody)]
