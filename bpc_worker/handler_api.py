@@ -17,33 +17,10 @@ from bpc_worker.jobs.errors import Code, JobError, LeaseLost, Permanent, Retryab
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 
 __all__ = [
-    "Answer",
-    "AnyChildTask",
-    "ChildTask",
-    "Code",
-    "Command",
-    "Context",
-    "HandlerSpec",
-    "JobError",
-    "JobId",
-    "JobInfo",
-    "LeaseLost",
-    "Measure",
-    "NewJob",
-    "Payload",
-    "Permanent",
-    "Policy",
-    "Priority",
-    "Reading",
-    "Retryable",
-    "Row",
-    "Signer",
-    "Snooze",
-    "Tally",
-    "TenantId",
-    "Tx",
-    "Unavailable",
-]
+    "Answer", "AnyChildTask", "ChildTask", "Code", "Command", "Context", "HandlerSpec", "JobError", "JobId",
+    "JobInfo", "LeaseLost", "Measure", "NewJob", "Payload", "Permanent", "Policy", "Priority", "Reading",
+    "Retryable", "Row", "Signer", "Snooze", "Tally", "TenantId", "Tx", "Unavailable",
+]  # fmt: skip
 
 Row = Mapping[str, object]
 
