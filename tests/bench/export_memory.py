@@ -71,7 +71,7 @@ def looks(signed: Signed, job_id: str, running: Worker, count: int) -> Iterator[
 
 def measure(signed: Signed, count: int, folder: Path) -> list[tuple[int, int]]:
     versions = make_versions(signed, count)
-    settings = {"BPC_EXPORT_FOLDER": folder, "BPC_LOG_LEVEL": "warning", "BPC_JOBS_LEASE_RENEW_SECONDS": 1}
+    settings = {"BPC_EXPORT_FOLDER": folder, "BPC_LOG_LEVEL": "info", "BPC_JOBS_LEASE_RENEW_SECONDS": 1}
     with worker(signed.db.url_as("bpc_worker"), **settings) as running:
         running.wait_ready()
         payload = {"format": "bundle", "passport_version_ids": versions}
