@@ -17,33 +17,10 @@ from bpc_worker.jobs.errors import Code, JobError, LeaseLost, Permanent, Retryab
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 
 __all__ = [
-    "Answer",
-    "AnyChildTask",
-    "ChildTask",
-    "Code",
-    "Command",
-    "Context",
-    "HandlerSpec",
-    "JobError",
-    "JobId",
-    "JobInfo",
-    "LeaseLost",
-    "Measure",
-    "NewJob",
-    "Payload",
-    "Permanent",
-    "Policy",
-    "Priority",
-    "Reading",
-    "Retryable",
-    "Row",
-    "Signer",
-    "Snooze",
-    "Tally",
-    "TenantId",
-    "Tx",
-    "Unavailable",
-]
+    "Answer", "AnyChildTask", "ChildTask", "Code", "Command", "Context", "HandlerSpec", "JobError", "JobId",
+    "JobInfo", "LeaseLost", "Measure", "NewJob", "Payload", "Permanent", "Policy", "Priority", "Reading",
+    "Retryable", "Row", "Signer", "Snooze", "Tally", "TenantId", "Tx", "Unavailable",
+]  # fmt: skip
 
 Row = Mapping[str, object]
 
@@ -102,6 +79,7 @@ class Policy:
     payload_bytes: int = 131_072
     proof_bytes: int = 262_144
     receipt_bytes: int = 16_384
+    export_folder: Path | None = None  # every tenant has a folder of its own in it
     webhook_disable_after: float = 5 * 86_400.0  # seconds of nothing but failures
     retention_days: Mapping[str, int] = field(default_factory=dict)  # by kind; 0: kept
 

@@ -144,6 +144,7 @@ def policy(settings: Settings) -> Policy:
         payload_bytes=settings.limits.payload_bytes,
         proof_bytes=settings.limits.proof_bytes,
         receipt_bytes=settings.limits.receipt_bytes,
+        export_folder=None if settings.export.folder is None else Path(settings.export.folder),
         webhook_disable_after=settings.webhook.disable_after,
         retention_days=settings.retention.days,
     )

@@ -105,6 +105,14 @@ class Ingest:
 
 
 @section
+class Export:
+    folder: Annotated[
+        str | None,
+        setting(kinds.folder, "where EXPORT_PASSPORT writes files, for each tenant in a folder below"),
+    ] = None
+
+
+@section
 class Limits:
     document_bytes: Annotated[int, setting(kinds.whole(1, 1_073_741_824), "largest document")] = (
         20 * 1024 * 1024

@@ -11,6 +11,7 @@ from bpc_worker.config.keys import keys_of, section, setting
 from bpc_worker.config.passport_settings import (
     CircuitBreaker,
     Disclosure,
+    Export,
     Ingest,
     Limits,
     Producer,
@@ -236,6 +237,7 @@ class Settings:
         str, setting(kinds.text(100), "the semantics passports are compiled with")
     ] = "bpc-core-2"
     ingest: Ingest
+    export: Export
     limits: Limits
     retention: Retention
     tracing: Tracing

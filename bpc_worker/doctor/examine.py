@@ -18,6 +18,7 @@ from bpc_worker.doctor import (
     queue,
     roles,
     schema,
+    status_lists,
     transactions,
 )
 from bpc_worker.doctor.findings import Case, Check, Finding, Thresholds
@@ -27,6 +28,7 @@ WITHOUT_DATABASE: dict[str, Callable[[Settings], Iterator[Finding]]] = {
     "configuration": configuration.check,
     "children": children.check,
     "broker": broker.check,
+    "status lists": status_lists.check,
 }
 IN_THE_DATABASE: dict[str, Check] = {
     "database": database.check,

@@ -14,7 +14,6 @@ from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport.bundle import BundleError
 from bpc_worker.core.passport.compile import Sizes
-from bpc_worker.core.passport.qr_text import qr_text
 from bpc_worker.core.passport.receipt import (
     Receipt,
     ReceiptError,
@@ -30,11 +29,13 @@ from bpc_worker.core.rules.source import RuleError
 from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
+from bpc_worker.domain.bundling import check_code
 from bpc_worker.domain.states import PassportStatus
+from bpc_worker.domain.stored import Row, StoredFact, StoredVersion
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.passports import list_versions
 from bpc_worker.pipeline.session import PipelineSession
-from bpc_worker.pipeline.stored import Row, StoredFact, StoredVersion, read_version
+from bpc_worker.pipeline.stored import read_version
 
 # Limits are for what comes in: what was compiled once is replayed whatever they are today.
 _SIZES = Sizes(payload=2**40, proof=2**40)
@@ -163,24 +164,6 @@ def _check_key(version: StoredVersion) -> None:
     # The key has just verified the signature.
     registered = version.registry.key(version.row.signing_key_id, Kind.RECEIPT)
     _same("signature", "public_key", version.row.public_key, registered.public_key)
-
-
-def check_code(row: Row) -> None:
-    """The text of the code, and every module of its picture; how the picture is packed does not matter."""
-    if row.qr_payload is None or row.qr_png is None:
-        return
-    expected = qr_text(
-        passport_version_id=row.passport_version_id,
-        payload_hash=row.payload_hash,
-        proof_root_hash=row.proof_root_hash,
-        receipt_hash=row.receipt_hash,
-    )
-    _same("qr", "qr_payload", row.qr_payload, expected)
-    from bpc_worker.domain.qr_image import qr_png, same_picture
-
-    drawn = qr_png(expected)
-    if row.qr_png != drawn and not same_picture(row.qr_png, drawn):
-        raise ReplayMismatchError("qr", "the picture is not that of the code")
 
 
 def _same(part: str, what: str, stored: object, expected: object) -> None:

@@ -12,6 +12,7 @@ from bpc_worker.pipeline.export import export
 from bpc_worker.pipeline.passports import activate
 from bpc_worker.pipeline.replays import replay_version
 from bpc_worker.postgres.embedded.server import Server
+from tests.support.exports import BUNDLE, nowhere
 from tests.support.signed import Signed, clone, signed_passport
 from tests.support.worker import command, until, worker
 
@@ -66,7 +67,7 @@ def test_it_does_not_come_into_force_and_is_not_handed_out(ill: tuple[Signed, st
     with pytest.raises(Permanent) as inactive:
         signed.path.call(lambda pipeline: activate(pipeline, str(signed.version)))
     with pytest.raises(Permanent) as kept:
-        signed.path.call(lambda pipeline: export(pipeline, str(signed.version)))
+        signed.path.call(lambda pipeline: export(pipeline, str(signed.version), BUNDLE, nowhere))
 
     assert inactive.value.code == "SIGNATURE_INVALID"
     for error in (inactive.value, kept.value):

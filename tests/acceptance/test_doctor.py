@@ -14,7 +14,7 @@ from bpc_worker.doctor.catalogue import expected
 from bpc_worker.postgres import migrate as migrations
 from bpc_worker.postgres.embedded.server import Server
 from tests.support.database import free_port, postgres
-from tests.support.patients import SALTS, SEED, Patient, make_template, patient, secret_file
+from tests.support.patients import SALTS, SEED, STATUS_SEED, Patient, make_template, patient, secret_file
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.worker import COMMAND
 
@@ -23,6 +23,8 @@ PROD = {
     "BPC_SIGNING_KEY_ID": "2027-01",
     "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64_FILE": secret_file(SEED),
     "BPC_DISCLOSURE_KEY_FILE": secret_file(SALTS),
+    "BPC_SIGNING_STATUS_KEY_ID": "status-2027",
+    "BPC_SIGNING_STATUS_PRIVATE_KEY_FILE": secret_file(STATUS_SEED),
     "PYTHONPATH": "",  # the handlers of the tests are not installed here
     **({"BPC_WORKER_CHILD_ACCOUNT": "nobody"} if os.geteuid() == 0 else {}),
 }
@@ -365,9 +367,11 @@ def test_a_worker_without_keys(ill: Patient) -> None:
         "BPC_SIGNING_KEY_ID",
         "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64_FILE",
         "BPC_DISCLOSURE_KEY_FILE",
+        "BPC_SIGNING_STATUS_KEY_ID",
+        "BPC_SIGNING_STATUS_PRIVATE_KEY_FILE",
     )
     found = ill.examined()
-    assert found.names() == {"keys.missing", "keys.disclosure"}
+    assert found.names() == {"keys.missing", "keys.disclosure", "status_lists.key"}
 
     assert ill.examined_after("\n".join(each["fix"] for each in found.findings)).findings == []
 

@@ -2,19 +2,17 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import psycopg
 import pytest
 
-from bpc_worker.jobs.model import TenantId
-from bpc_worker.postgres.dsn import Dsn
-from bpc_worker.postgres.queue.transactions import LinkPool
-from bpc_worker.postgres.writes_ahead import WritesAhead
 from tests.support.database import Database
+from tests.support.domain import domain
+from tests.support.status_lists import Places, register_key
 
-ISSUER = "https://passports.example"
 PLACES = 2**17
 REFUSED = (
     "UPDATE status_places SET status_idx = 1",
@@ -22,21 +20,6 @@ REFUSED = (
     "UPDATE status_lists SET issuer = 'https://x.example'",
     "DELETE FROM status_lists",
 )
-
-
-class Places:
-    def __init__(self, db: Database) -> None:
-        self._db = db
-        self.pool = LinkPool(Dsn(url=db.url_as("bpc_worker"), application_name="test"), 8)
-        self._ahead = WritesAhead(self.pool, timeout=5)
-
-    async def allot(
-        self, version: UUID | None = None, *, issuer: str = ISSUER, tenant: str = "acme"
-    ) -> tuple[object, object]:
-        tenant_id = TenantId(UUID(str(self._db.tenant(tenant))))
-        params = {"passport_version_id": version or uuid4(), "issuer": issuer}
-        [row] = await self._ahead.write_ahead(tenant_id, "status/allot", params)
-        return row["status_list"], row["status_idx"]
 
 
 @pytest.fixture
@@ -110,3 +93,34 @@ async def test_nobody_moves_a_place_or_sees_the_key(db: Database, places: Places
     for role in ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader"):
         with db.connect(role) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("SELECT shuffle_key FROM status_lists")
+
+
+async def test_an_older_list_never_replaces_a_younger_one(places: Places) -> None:
+    status_list, _ = await places.allot()
+    noon = datetime(2027, 1, 1, 12, tzinfo=UTC)
+    kept = [
+        bool(await places.query("status/store", signed))
+        for hours in (2, 1, 2, 3)
+        for signed in [
+            {"status_list": status_list, "token": "a", "as_of": noon + timedelta(hours=hours), "key_id": "k"}
+        ]
+    ]
+
+    assert kept == [True, False, False, True]
+
+
+async def test_who_reads_a_list_waits_for_those_who_are_changing_it(db: Database, places: Places) -> None:
+    made = domain(db)
+    register_key(db)
+    status_list, idx = await places.allot(made.passport_version_id)
+    with db.connect() as changing, db.connect() as reading:
+        reading.execute("SELECT set_config('bpc.tenant_id', %s, false)", [made.tenant_id])
+        reading.execute("SET lock_timeout = '100ms'")
+        words = "SELECT active FROM bpc_status_words(%s)"
+        with changing.transaction():
+            changing.execute("UPDATE passport_versions SET status = 'ACTIVE'")
+            with pytest.raises(psycopg.errors.LockNotAvailable):
+                reading.execute(words, [status_list])
+
+        [told] = reading.execute(words, [status_list]).fetchall()
+    assert told["active"] == int(str(idx)).to_bytes(4)

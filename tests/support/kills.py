@@ -12,7 +12,9 @@ from tests.support.tcp_proxy import Kill, TcpProxy
 from tests.support.worker import until, worker
 
 MOMENTS = ("before", "in", "after")
-TRANSACTIONS = 10  # three documents taken in and read, a snapshot, a passport compiled, signed and drawn
+# Three documents taken in and read, a snapshot, a place in a status list, a passport compiled, signed, drawn.
+TRANSACTIONS = 11
+_PLACE = 8
 
 ONE_AT_A_TIME = {
     **lease(5, 2),
@@ -35,20 +37,22 @@ def killed_run(db: Database, moment: str, nth: int) -> dict[str, list[str]]:
     """What a build leaves whose worker was killed in its nth transaction; history and chains are checked."""
     path = pipeline(db)
     build = path.build()
-    kill_worker(db, moment, nth)
+    kill_worker(db, moment, nth, inside="status/allot" if nth == _PLACE else "jobs/settle")
     return go_on(db, path, build)
 
 
-def kill_worker(db: Database, moment: str, nth: int) -> None:
+def kill_worker(
+    db: Database, moment: str, nth: int, *, inside: str = "jobs/settle", **settings: object
+) -> None:
     with TcpProxy("127.0.0.1", db.server.port) as proxy:
         proxy.pause()
-        with worker(through(proxy, db.url_as("bpc_worker")), **ONE_AT_A_TIME) as victim:
+        with worker(through(proxy, db.url_as("bpc_worker")), **ONE_AT_A_TIME, **settings) as victim:
             kill = Kill(
                 pid=victim.pid,
                 moment=moment,
                 nth=nth,
                 begins=b"BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED",
-                inside=query("jobs/settle").splitlines()[0],  # its parameters look different on the wire
+                inside=query(inside).splitlines()[0],  # its parameters look different on the wire
             )
             proxy.kill_client(kill)
             proxy.resume()

@@ -25,6 +25,7 @@ TEMPLATE = "patient_template"
 _numbers = count(1)
 SEED = "QkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkI="  # 32 times the letter B
 SALTS = "Q0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0M="  # 32 times the letter C
+STATUS_SEED = "REREREREREREREREREREREREREREREREREREREREREQ="  # 32 times the letter D
 _secrets = TemporaryDirectory(prefix="bpc-keys-")  # gone with this process
 
 

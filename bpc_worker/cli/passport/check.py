@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.core.passport.bundle import BundleError, Verified
     from bpc_worker.core.proof.explain import Sources
     from bpc_worker.core.proof.verify import VerifiedProof
-    from bpc_worker.pipeline.stored import StoredVersion
+    from bpc_worker.domain.stored import StoredVersion
 
 _tenant_option = click.option(
     "--tenant",

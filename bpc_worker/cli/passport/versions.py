@@ -28,9 +28,9 @@ from bpc_worker.domain.states import PassportStatus
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from datetime import datetime
 
+    from bpc_worker.domain.stored import StoredVersion
     from bpc_worker.pipeline.passports import ListedVersion
     from bpc_worker.pipeline.session import PipelineSession
-    from bpc_worker.pipeline.stored import StoredVersion
 
 
 @passport.command("list")

@@ -1,6 +1,6 @@
 -- Where each fact of a snapshot had been found by a moment: what is found later changes nothing that was handed out.
 -- Of a build's snapshot only the build's own documents count: the same fact may stand in somebody else's as well.
-SELECT f.fact_type, f.fact_key, d.external_ref AS document, v.sha256, s.pointer
+SELECT f.fact_type, f.fact_key, d.external_ref AS document, v.document_version_id, v.sha256, s.pointer
 FROM snapshot_items AS i
 JOIN facts AS f USING (tenant_id, fact_id)
 JOIN fact_sources AS s USING (tenant_id, fact_id)

@@ -10,6 +10,7 @@ from bpc_worker.pipeline.export import export
 from bpc_worker.pipeline.replays import Replayed, replay_all, replay_version
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.embedded.server import Server
+from tests.support.exports import BUNDLE, nowhere
 from tests.support.signed import Signed, clone, signed_passport
 
 VERSION = "UPDATE passport_versions SET"
@@ -143,7 +144,7 @@ def test_what_does_not_hold_is_not_handed_out(what: str, signed: Signed) -> None
     signed.tamper(TAMPERED[what][1])
 
     with pytest.raises(Permanent) as refused:
-        signed.path.call(lambda pipeline: export(pipeline, str(signed.version)))
+        signed.path.call(lambda pipeline: export(pipeline, str(signed.version), BUNDLE, nowhere))
 
     assert refused.value.code == Code.REPLAY_MISMATCH
 

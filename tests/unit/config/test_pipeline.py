@@ -17,6 +17,7 @@ SEED = bytes(range(32))
 SALT = b"disclosure-key-of-32-bytes-or-so"
 TEXT, SALT_TEXT = b64encode(SEED).decode(), b64encode(SALT).decode()
 SEED_ENV, ID_ENV = "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64", "BPC_SIGNING_KEY_ID"
+STATUS_SEED_ENV, STATUS_ID_ENV = "BPC_SIGNING_STATUS_PRIVATE_KEY", "BPC_SIGNING_STATUS_KEY_ID"
 PAIR = {SEED_ENV: TEXT, ID_ENV: "2027-01"}
 PROD = {"BPC_ENV": "prod", "BPC_DATABASE_URL": "postgresql://u@localhost/d"}
 
@@ -100,10 +101,30 @@ def test_a_disclosure_key_has_32_bytes_at_least(size: int) -> None:
     [
         ({SEED_ENV: TEXT}, f"signing.private_key (env:{SEED_ENV})", "signing.key_id"),
         ({ID_ENV: "k"}, f"signing.key_id (env:{ID_ENV})", "signing.private_key"),
+        (
+            {STATUS_SEED_ENV: TEXT},
+            f"signing.status_private_key (env:{STATUS_SEED_ENV})",
+            "signing.status_key_id",
+        ),
+        ({STATUS_ID_ENV: "k"}, f"signing.status_key_id (env:{STATUS_ID_ENV})", "signing.status_private_key"),
     ],
 )
 def test_a_key_and_its_name_go_together(env: dict[str, str], has: str, lacks: str) -> None:
     assert problem(env) == f"{has}: also needs {lacks}; `bpc-worker keys generate` tells both"
+
+
+@pytest.mark.parametrize(
+    ("seed", "key_id", "said"),
+    [
+        (TEXT, "s", "signing.status_private_key"),
+        (b64encode(SALT).decode(), PAIR[ID_ENV], "signing.status_key_id"),
+    ],
+)
+def test_status_lists_have_a_key_of_their_own(seed: str, key_id: str, said: str) -> None:
+    found = problem(PAIR | {STATUS_SEED_ENV: seed, STATUS_ID_ENV: key_id})
+
+    assert found.startswith(said)
+    assert "status lists have a key of their own" in found
 
 
 def test_a_bad_seed_is_not_also_a_missing_one() -> None:

@@ -2,11 +2,20 @@
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from bpc_worker.files.writing import ExportFileError, replace_whole, whole_file, write_new
+from bpc_worker.files.writing import (
+    ExportFileError,
+    ExportRefusedError,
+    folder_below,
+    replace_whole,
+    whole_file,
+    write_new,
+)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../up", "/etc/passwd", "a/b", "a\0b"])
@@ -69,12 +78,69 @@ def test_a_file_that_is_not_finished_leaves_nothing_behind(tmp_path: Path, *, re
         with whole_file(place, replace=replace) as file:
             file.write(b"half")
             assert not place.exists()
-            assert [each.suffix for each in tmp_path.iterdir()] == [".part"]
+            assert [each.suffix for each in tmp_path.iterdir()] == ([".part"] if replace else [])
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         half()
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOTSUP, errno.EACCES])
+def test_a_file_system_without_unnamed_files_takes_new_files_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Nobody else's trouble passes for that."""
+    really = os.open
+
+    def opened(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(number, os.strerror(number))
+        return really(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", opened)
+    if number == errno.EACCES:
+        with pytest.raises(ExportFileError, match="Permission denied"):
+            write_new(tmp_path, "a", b"ours")
+    else:
+        assert write_new(tmp_path, "a", b"ours")
+    assert [each.name for each in tmp_path.iterdir()] == ([] if number == errno.EACCES else ["a"])
+
+
+def test_a_process_that_is_killed_leaves_no_half_file(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from pathlib import Path; from bpc_worker.files.writing import whole_file\n"
+        "with whole_file(Path(sys.argv[1])) as file: \n"
+        " file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "a")], check=False)
+
+    assert ended.returncode == -9
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_folders_below_are_made_and_entered_by_no_link(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    root.mkdir()
+    elsewhere.mkdir()
+    for steps in (["a", "b"], ["a", "b"], []):
+        with folder_below(root, steps) as opened:
+            write_new(root, "x", b"one", opened=opened)
+    (root / "link").symlink_to(elsewhere)
+    (root / "file").write_bytes(b"")
+    for refused in (["link"], ["a", "..", ".."], ["file"], ["a\0"], [""], ["/etc"]):
+        with pytest.raises(ExportRefusedError), folder_below(root, refused):
+            pass  # pragma: no cover
+
+    assert (root / "a" / "b" / "x").read_bytes() == b"one"
+    assert [*elsewhere.iterdir()] == []
+    assert sorted(each.name for each in root.iterdir()) == ["a", "file", "link", "x"]
+
+
+def test_a_folder_that_cannot_be_entered_is_nobodys_fault(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), folder_below(tmp_path / "missing", []):
+        pass  # pragma: no cover
 
 
 def test_a_name_that_was_taken_meanwhile_stays_with_whoever_took_it(tmp_path: Path) -> None:
