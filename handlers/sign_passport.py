@@ -1,24 +1,37 @@
-"""SIGN_PASSPORT: Ed25519 over the receipt hash, with the key that the receipt names."""
+"""SIGN_PASSPORT: the version is made again from its inputs, and signed if it is the same, byte for byte.
+
+What is signed, the worker builds itself; the key is the one that the version names.
+"""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from uuid import UUID
 
 from bpc_worker.core.base import signing
-from bpc_worker.domain import builds
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.domain import builds, recompiling
+from bpc_worker.domain.compile_inputs import InputRows, checked, read_inputs
+from bpc_worker.domain.compiling import Request, Response, compile_in_child
+from bpc_worker.domain.event_chain import StoredChain, read_chain
 from bpc_worker.domain.events import Happened, tell
-from bpc_worker.domain.records import Build, PassportVersion, SigningKey
+from bpc_worker.domain.mismatch import Mismatch
+from bpc_worker.domain.records import Build, CompiledVersion, SigningKey
+from bpc_worker.domain.signed_versions import compared
 from bpc_worker.domain.signing import key_registry, sign_receipt_hash
 from bpc_worker.domain.states import BuildStatus, PassportStatus
 from bpc_worker.handler_api import (
+    ChildTask,
     Code,
     Context,
     HandlerSpec,
     Payload,
     Permanent,
     Priority,
+    Reading,
     Retryable,
     Signer,
     Snooze,
+    Tally,
     Tx,
 )
 from bpc_worker.rows import all_of, one
@@ -38,35 +51,101 @@ class SignPassport(Payload, frozen=True):
     build_id: UUID | None = None
 
 
+# Not the compiler's task: a child that was taken over while it compiled has no say here.
+RECOMPILE = ChildTask(
+    name="handlers.sign_passport:RECOMPILE", request=Request, response=Response, run=compile_in_child
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What the version was made from, and what tells that it may be."""
+
+    inputs: InputRows
+    sealed: StoredChain
+    published: StoredChain
+    keys: list[SigningKey]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Signed:
+    """Bytes that were compared, and the signature of what was built from them."""
+
+    receipt: bytes
+    signature: bytes
+    public_key: bytes
+
+
 async def handle(payload: SignPassport, ctx: Context) -> None:
-    tenant: dict[str, object] = {"tenant_id": ctx.job.tenant_id}
+    wanted = {"tenant_id": ctx.job.tenant_id, "passport_version_id": payload.passport_version_id}
     async with ctx.reading() as reading:
-        wanted = tenant | {"passport_version_id": payload.passport_version_id}
-        found = await reading.query("passports/read_version", wanted)
-        version = one(found, PassportVersion, "passport version")
-        keys = all_of(await reading.query("keys/registry", tenant), SigningKey)
-    if version.status != PassportStatus.COMPILING:
+        rows = await reading.query("passports/read_compiled", wanted)
+        version = one(rows, CompiledVersion, "passport version")
+        waits = version.status == PassportStatus.COMPILING
+        found = await _read(reading, version) if waits else None
+    if found is None:
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
         return
-    signer = ctx.signer_of(version.signing_key_id)
-    ctx.check_lease()
     try:
-        signature = await _signature(version, keys, signer)
+        signed = await _signed(ctx, version, found)
     except Permanent as error:
-        await builds.give_up(ctx, payload.build_id, error, BuildStatus.SIGN, payload.passport_version_id)
-    await _complete(ctx, lambda tx: _sign(tx, payload, ctx, version, signature, signer.public_key))
+        ctx.count(Tally.SIGNINGS, error.code)
+        refused = _refused(version, error)
+        step, about = BuildStatus.SIGN, payload.passport_version_id
+        await builds.give_up(ctx, payload.build_id, error, step, about, refused)
+    await _complete(ctx, lambda tx: _sign(tx, payload, ctx, version, signed))
+    ctx.count(Tally.SIGNINGS, "ok")
 
 
-async def _signature(version: PassportVersion, keys: list[SigningKey], signer: Signer) -> bytes:
+async def _read(reading: Reading, version: CompiledVersion) -> _Found:
+    tenant_id, snapshot_id = version.tenant_id, version.snapshot_id
+    rules = version.rule_package_version_id
+    inputs = await read_inputs(
+        reading,
+        tenant_id,
+        passport_id=version.passport_id,
+        snapshot_id=snapshot_id,
+        rule_package_version_id=rules,
+    )
+    return _Found(
+        inputs=inputs,
+        sealed=await read_chain(reading, tenant_id, "snapshot", snapshot_id),
+        published=await read_chain(reading, tenant_id, "rules", rules),
+        keys=all_of(await reading.query("keys/registry", {"tenant_id": tenant_id}), SigningKey),
+    )
+
+
+async def _signed(ctx: Context, version: CompiledVersion, found: _Found) -> _Signed:
+    signer = ctx.signer_of(version.signing_key_id)
+    registry = _registry(signer, found.keys, version.signing_key_id)  # before the work: nobody may sign it
+    inputs = checked(found.inputs)
+    recompiling.check_told(inputs, sealed=found.sealed, published=found.published)
+    identity = recompiling.identity_of(version, inputs)
+    made = await ctx.child(RECOMPILE, recompiling.request_of(version, inputs, identity, ctx.policy))
+    receipt = recompiling.receipt_of_same(version, inputs, identity, made)
+    ctx.check_lease()
+    signature = await _signature(signer, registry, receipt, version.signing_key_id)
+    return _Signed(receipt=receipt, signature=signature, public_key=signer.public_key)
+
+
+def _registry(signer: Signer, keys: list[SigningKey], key_id: str) -> signing.KeyRegistry:
     try:
         registry = key_registry(keys)
-        return await sign_receipt_hash(signer, registry, version.receipt_hash, key_id=version.signing_key_id)
+        signing.check_may_sign(signer, registry, key_id=key_id)
     except signing.SignatureError as error:
-        if error.fault is signing.Fault.OTHER_KEY and signer.key_id != version.signing_key_id:
+        if error.fault is signing.Fault.OTHER_KEY and signer.key_id != key_id:
             message = f"{error.message}; another worker may have it"
             raise Snooze(_ANOTHER_TURN_SECONDS, Code.SIGNING_KEY_MISSING, message) from error
         code = Code.SIGNING_KEY_MISSING if error.fault in _NO_KEY else Code.SIGNATURE_INVALID
         raise Permanent(code, error.message) from error
+    return registry
+
+
+async def _signature(signer: Signer, registry: signing.KeyRegistry, receipt: bytes, key_id: str) -> bytes:
+    try:
+        return await sign_receipt_hash(signer, registry, sha256(receipt), key_id=key_id)
+    except signing.SignatureError as error:
+        raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
 
 
 async def _complete(ctx: Context, write: Callable[[Tx], Awaitable[None]]) -> None:
@@ -80,30 +159,46 @@ async def _complete(ctx: Context, write: Callable[[Tx], Awaitable[None]]) -> Non
 
 
 async def _sign(
-    tx: Tx, payload: SignPassport, ctx: Context, version: PassportVersion, signature: bytes, public_key: bytes
+    tx: Tx, payload: SignPassport, ctx: Context, version: CompiledVersion, signed: _Signed
 ) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-    signed = {
+    row = {
         "tenant_id": ctx.job.tenant_id,
         "passport_version_id": version.passport_version_id,
-        "receipt_hash": version.receipt_hash,
-        "signature": signature,
-        "public_key": public_key,
+        "receipt_hash": sha256(signed.receipt),
+        "signature": signed.signature,
+        "public_key": signed.public_key,
     }
-    if await tx.query("passports/sign", signed):
-        happened = Happened(
-            event_type="PASSPORT_SIGNED",
-            aggregate_type="passport",
-            aggregate_id=version.passport_id,
-            payload={
-                "passport_version_id": str(version.passport_version_id),
-                "receipt_hash": version.receipt_hash.hex(),
-                "signing_key_id": version.signing_key_id,
-                "signature": signature.hex(),
-            },
-        )
-        await tell(tx, ctx.job, happened)
+    if await tx.query("passports/sign", row):
+        await tell(tx, ctx.job, _told(version, signed))
     await _then(tx, payload, build)
+
+
+def _told(version: CompiledVersion, signed: _Signed) -> Happened:
+    return _about(
+        version,
+        "PASSPORT_SIGNED",
+        {
+            "receipt_hash": sha256(signed.receipt).hex(),
+            "signing_key_id": version.signing_key_id,
+            "signature": signed.signature.hex(),
+            "compared": compared(version),
+        },
+    )
+
+
+def _refused(version: CompiledVersion, error: Permanent) -> Happened:
+    member = error.member if isinstance(error, Mismatch) else None
+    return _about(version, "SIGNING_REFUSED", {"code": error.code, "member": member})
+
+
+def _about(version: CompiledVersion, event_type: str, told: dict[str, object]) -> Happened:
+    return Happened(
+        event_type=event_type,
+        aggregate_type="passport",
+        aggregate_id=version.passport_id,
+        payload={"passport_version_id": str(version.passport_version_id)} | told,
+    )
 
 
 async def _go_on(tx: Tx, payload: SignPassport, ctx: Context) -> None:
@@ -115,4 +210,10 @@ async def _then(tx: Tx, payload: SignPassport, build: Build | None) -> None:
     await tx.enqueue(builds.version_job(BuildStatus.QR, payload.passport_version_id, payload.build_id))
 
 
-SPEC = HandlerSpec(job_type="SIGN_PASSPORT", payload=SignPassport, handle=handle, priority=Priority.HIGH)
+SPEC = HandlerSpec(
+    job_type="SIGN_PASSPORT",
+    payload=SignPassport,
+    handle=handle,
+    priority=Priority.HIGH,
+    child_tasks=(RECOMPILE,),
+)

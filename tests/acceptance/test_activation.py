@@ -80,7 +80,7 @@ def test_a_receipt_and_a_signature_of_another_version_do_not_count(signed: Signe
     put(signed, row | {"passport_version_id": UUID(int=7), "issued_at": later(row)}, row["signature"])
 
     error = refused(signed, UUID(int=7))
-    assert (error.code, error.detail) == ("RECEIPT_MISMATCH", {"member": "issued_at"})
+    assert (error.code, error.detail) == ("RECEIPT_MISMATCH", {"member": "passport_version_id"})
 
 
 CHANGED = {

@@ -108,7 +108,7 @@ def compile_passport(
         ],
         disclosure_seed,
     )
-    receipt = _receipt(snapshot, identity, payload, root, tree.root)
+    receipt = receipt_of(identity, snapshot, payload, bytes.fromhex(root), tree.root)
     return Compiled(payload=payload, proof=proof, disclosure=tree, receipt=receipt)
 
 
@@ -174,7 +174,9 @@ def _check_size(code: str, what: str, found: int, limit: int) -> None:
         raise CompileError(code, f"the {what} has {found} bytes, the limit is {limit}")
 
 
-def _receipt(snapshot: SealedSnapshot, identity: Identity, payload: bytes, root: str, tree: bytes) -> Receipt:
+def receipt_of(
+    identity: Identity, snapshot: SealedSnapshot, payload: bytes, proof_root: bytes, tree: bytes
+) -> Receipt:
     return Receipt(
         issued_at=identity.issued_at,
         tenant_id=identity.tenant_id,
@@ -188,7 +190,7 @@ def _receipt(snapshot: SealedSnapshot, identity: Identity, payload: bytes, root:
         tests_sha256=identity.tests_sha256,
         compiler_build_id=identity.compiler_build_id,
         payload_hash=sha256(payload),
-        proof_root_hash=bytes.fromhex(root),
+        proof_root_hash=proof_root,
         disclosure_root=tree,
         signing_key_id=identity.signing_key_id,
         law_date=identity.law_date,
