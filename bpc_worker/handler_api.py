@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base import signing
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.jobs.errors import Code, JobError, LeaseLost, Permanent, Retryable, Snooze, Unavailable
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 
@@ -65,9 +66,9 @@ class Command:
 
 
 class Signer(signing.Holder, Protocol):
-    """Who signs receipts: this process, an HSM or a KMS can all be asked."""
+    """Who signs: this process, an HSM or a KMS can all be asked. None of them is handed bytes to sign."""
 
-    async def sign(self, receipt_hash: bytes) -> bytes:
+    async def sign(self, kind: Kind, document: bytes) -> bytes:
         """64 bytes that nobody trusts before they are verified."""
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from bpc_worker.core.base import signing
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.domain import builds, recompiling
 from bpc_worker.domain.compile_inputs import InputRows, checked, read_inputs
 from bpc_worker.domain.compiling import Request, Response, compile_in_child
@@ -17,7 +18,7 @@ from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.mismatch import Mismatch
 from bpc_worker.domain.records import Build, CompiledVersion, SigningKey
 from bpc_worker.domain.signed_versions import compared
-from bpc_worker.domain.signing import key_registry, sign_receipt_hash
+from bpc_worker.domain.signing import key_registry, sign_document
 from bpc_worker.domain.states import BuildStatus, PassportStatus
 from bpc_worker.handler_api import (
     ChildTask,
@@ -41,6 +42,7 @@ _NO_KEY = {
     signing.Fault.OTHER_KEY,
     signing.Fault.NOT_ACTIVE,
     signing.Fault.REVOKED,
+    signing.Fault.OTHER_PURPOSE,
 }
 _RESTRICT_VIOLATION = "23001"
 _ANOTHER_TURN_SECONDS = 1.0
@@ -131,7 +133,7 @@ async def _signed(ctx: Context, version: CompiledVersion, found: _Found) -> _Sig
 def _registry(signer: Signer, keys: list[SigningKey], key_id: str) -> signing.KeyRegistry:
     try:
         registry = key_registry(keys)
-        signing.check_may_sign(signer, registry, key_id=key_id)
+        signing.check_may_sign(signer, registry, Kind.RECEIPT, key_id=key_id)
     except signing.SignatureError as error:
         if error.fault is signing.Fault.OTHER_KEY and signer.key_id != key_id:
             message = f"{error.message}; another worker may have it"
@@ -143,7 +145,7 @@ def _registry(signer: Signer, keys: list[SigningKey], key_id: str) -> signing.Ke
 
 async def _signature(signer: Signer, registry: signing.KeyRegistry, receipt: bytes, key_id: str) -> bytes:
     try:
-        return await sign_receipt_hash(signer, registry, sha256(receipt), key_id=key_id)
+        return await sign_document(signer, registry, Kind.RECEIPT, receipt, key_id=key_id)
     except signing.SignatureError as error:
         raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
 

@@ -6,6 +6,7 @@ from bpc_worker.core.base import canonical_json, signing
 from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.base.forms import FormError, signature_text
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport.receipt import Receipt, parse_signed
 from bpc_worker.domain.event_chain import StoredChain
 from bpc_worker.domain.mismatch import Mismatch, check_same
@@ -38,7 +39,8 @@ def check_signed(version: CompiledVersion, registry: signing.KeyRegistry, chain:
 
 def _check_signature(version: CompiledVersion, registry: signing.KeyRegistry) -> None:
     try:
-        signing.verify(registry, version.signing_key_id, version.receipt_hash, version.signature or b"")
+        signature = version.signature or b""
+        signing.verify(registry, version.signing_key_id, Kind.RECEIPT, version.receipt, signature)
     except signing.SignatureError as error:
         raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
 

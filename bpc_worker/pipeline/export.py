@@ -13,6 +13,7 @@ from uuid import UUID
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.audience import Audience
 from bpc_worker.core.base.forms import timestamp
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport import bundle, disclosure
 from bpc_worker.core.passport.bundle import BundleError, Verified, verify_bundle
 from bpc_worker.core.passport.receipt import Receipt
@@ -71,7 +72,7 @@ def bundle_of(version: StoredVersion, audience: str | None) -> dict[str, bytes]:
         parts = {name: parts[name] for name in (bundle.RECEIPT, bundle.QR_TEXT)} | shown
         verify_bundle(parts, version.registry)
     receipt = verified.receipt
-    key = version.registry.key(receipt.signing_key_id).public_key
+    key = version.registry.key(receipt.signing_key_id, Kind.RECEIPT).public_key
     return parts | {
         QR_IMAGE: row.qr_png,
         PUBLIC_KEY: _public_key(receipt.signing_key_id, key),

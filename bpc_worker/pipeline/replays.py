@@ -11,6 +11,7 @@ from uuid import UUID
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport.bundle import BundleError
 from bpc_worker.core.passport.compile import Sizes
 from bpc_worker.core.passport.qr_text import qr_text
@@ -137,7 +138,8 @@ def _fact(stored: StoredFact) -> Fact:
 
 
 def _check_key(version: StoredVersion) -> None:
-    registered = version.registry.key(version.row.signing_key_id)  # it has just verified the signature
+    # The key has just verified the signature.
+    registered = version.registry.key(version.row.signing_key_id, Kind.RECEIPT)
     _same("signature", "public_key", version.row.public_key, registered.public_key)
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.keys.keyring import DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
@@ -109,7 +110,7 @@ def test_a_signature_without_a_comparison_does_not_count(signed: Signed) -> None
     build = UUID(str(signed.db.one("SELECT build_id FROM passport_builds")["build_id"]))
     [row] = unsigned_rows(signed.path, build, 1)
     key = Ed25519Signer(DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED)
-    put(signed, row, key.sign(cast("bytes", row["receipt_hash"])))
+    put(signed, row, key.sign(Kind.RECEIPT, cast("bytes", row["receipt"])))
 
     error = refused(signed, row["passport_version_id"])
     assert (error.code, error.detail) == ("RECEIPT_MISMATCH", {"member": "receipt_hash"})

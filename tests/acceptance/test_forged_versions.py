@@ -10,7 +10,6 @@ from uuid import UUID
 import pytest
 
 from bpc_worker.core.audit.checkpoint import Statement, Taken, Tree
-from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.pipeline.replays import replay_version
 from bpc_worker.postgres.embedded.server import Server
@@ -65,8 +64,7 @@ def checkpoint() -> bytes:
         heads_count=1,
         heads_sha256=OTHER_HASH,
     )
-    members = statement.signed(bytes(64))
-    return canonical_json.encode({name: each for name, each in members.items() if name != "signature"})
+    return statement.document()
 
 
 def payload_with_receipt(row: Row) -> Row:

@@ -10,11 +10,12 @@ from uuid import UUID
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
 from bpc_worker.core.passport import bundle, disclosure
 from bpc_worker.core.passport.compile import Compiled, Identity, compile_passport
 from bpc_worker.core.passport.qr_text import qr_text
-from bpc_worker.core.passport.receipt import receipt_hash, signed_receipt_bytes
+from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash, signed_receipt_bytes
 from bpc_worker.core.passport.snapshot import FactRef, seal
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
@@ -74,7 +75,7 @@ def bundle_parts(facts: list[Fact] | None = None, *, law_date: date = LAW_DATE) 
 
 def bundle_of(made: Compiled, facts: Iterable[Fact]) -> dict[str, bytes]:
     hashed = receipt_hash(made.receipt)
-    signature = SIGNER.sign(hashed)
+    signature = SIGNER.sign(Kind.RECEIPT, receipt_bytes(made.receipt))
     text = qr_text(
         passport_version_id=made.receipt.passport_version_id,
         payload_hash=made.receipt.payload_hash,

@@ -27,7 +27,7 @@ from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.testing import run_tests
 from bpc_worker.core.rules.values import Fact
-from tests.support.generated import KEY_ID, LAW_DATE, inputs, parts, rule_text
+from tests.support.generated import LAW_DATE, inputs, parts, rule_text
 from tests.support.proofs import EVERYTHING, FACTS
 
 TESTS = """
@@ -115,12 +115,12 @@ def shut() -> None:
 
 
 def signed_and_drawn(receipt_hash_: bytes, text: str) -> dict[str, object]:
-    from bpc_worker.core.base.signing import Ed25519Signer
+    from bpc_worker.core.base.signing import sign_ed25519
     from bpc_worker.domain.qr_image import qr_matrix, qr_png
 
     matrix = qr_matrix(text)
     return {
-        "signature": Ed25519Signer(KEY_ID, bytes(32)).sign(receipt_hash_).hex(),
+        "signature": sign_ed25519(bytes(32), receipt_hash_).hex(),
         "qr matrix": [matrix.size, matrix.mask, sha256_hex(str(matrix.rows).encode())],
         "qr png": sha256_hex(qr_png(text)),
     }

@@ -86,9 +86,8 @@ def _compared(old: "Kept", new: "Kept") -> "tuple[Counts, list[str]]":
             if len(broken) < _MOST_SHOWN:
                 chain = f"{each.key[0]} {each.key[1]} version {each.version}"
                 broken.append(f"{chain}  {each.change}: expected {each.expected}, found {each.found}")
-    if old.statement is not None and new.statement is not None:
-        trouble = compare_trees(old.statement.tree, new.statement.tree)
-        broken += [trouble] if trouble else []
+    trouble = compare_trees(old.statement.tree, new.statement.tree)
+    broken += [trouble] if trouble else []
     return counts, broken
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bpc_worker.core.base import canonical_json, signing
 from bpc_worker.core.base.forms import FormError, members, parse_list, parse_text, read, shown
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport import disclosure, qr_text
 from bpc_worker.core.passport.agreement import (
     check_payload,
@@ -15,7 +16,7 @@ from bpc_worker.core.passport.agreement import (
     view_leaves,
 )
 from bpc_worker.core.passport.compile import COMPILER_BUILD_ID
-from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, parse_signed, receipt_hash
+from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, parse_signed, receipt_bytes, receipt_hash
 from bpc_worker.core.passport.snapshot import FactRef, seal
 from bpc_worker.core.proof.verify import ProofError, VerifiedProof, verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
@@ -91,7 +92,7 @@ def _receipt(parts: Mapping[str, bytes]) -> SignedReceipt:
 def _signature(signed: SignedReceipt, registry: signing.KeyRegistry) -> str:
     key_id = signed.receipt.signing_key_id
     with _part(RECEIPT):
-        signing.verify(registry, key_id, receipt_hash(signed.receipt), signed.signature)
+        signing.verify(registry, key_id, Kind.RECEIPT, receipt_bytes(signed.receipt), signed.signature)
     return f"Ed25519, key {key_id}"
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bpc_worker.core.base import signing
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport.compile import (
     COMPILER_BUILD_ID,
     Compiled,
@@ -12,7 +13,7 @@ from bpc_worker.core.passport.compile import (
     Sizes,
     compile_passport,
 )
-from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, receipt_hash
+from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, receipt_bytes, receipt_hash
 from bpc_worker.core.passport.snapshot import SnapshotError, open_snapshot
 from bpc_worker.core.rules.source import Limits, RuleError
 from bpc_worker.core.rules.typed import TypedModule
@@ -63,7 +64,9 @@ def replay(
     _same("disclosure", receipt.disclosure_root, made.receipt.disclosure_root)
     _same("receipt", receipt_hash(receipt), receipt_hash(made.receipt))
     try:
-        signing.verify(registry, receipt.signing_key_id, receipt_hash(receipt), stored.signed.signature)
+        signing.verify(
+            registry, receipt.signing_key_id, Kind.RECEIPT, receipt_bytes(receipt), stored.signed.signature
+        )
     except signing.SignatureError as error:
         raise ReplayMismatchError("signature", str(error)) from error
     return made
