@@ -184,7 +184,6 @@ def stored(db: databases.Database, row: Row) -> Row:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="the worker signs whatever hash a row holds")
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_forged_row_is_refused_by_the_member_that_tells(
     path: Pipeline, forged: dict[str, Forged], name: str
@@ -212,7 +211,6 @@ def test_a_row_that_its_inputs_give_is_signed_whoever_wrote_it(
     check_chains(path.db)
 
 
-@pytest.mark.xfail(strict=True, reason="nobody asks whether the snapshot was sealed by an event")
 def test_a_snapshot_that_no_event_seals_is_refused(path: Pipeline, build: UUID) -> None:
     """Of true facts, and sealed as it should be: but nobody has told of it."""
     db = path.db
@@ -241,7 +239,6 @@ def test_a_snapshot_that_no_event_seals_is_refused(path: Pipeline, build: UUID) 
     refused(path, build, snapshot_id=str(made), member="snapshot_hash")
 
 
-@pytest.mark.xfail(strict=True, reason="nobody asks whether the rules were published by an event")
 def test_rules_that_no_event_publishes_are_refused(path: Pipeline, build: UUID) -> None:
     db = path.db
     source = 'field identity.chemistry: Text for public = "anything";'
@@ -274,7 +271,6 @@ def refused(path: Pipeline, build: UUID, *, member: str, **changed: object) -> N
     assert cast("Row", sign["last_error"])["detail"] == {"member": member}
 
 
-@pytest.mark.xfail(strict=True, reason="the compiler's word is taken")
 @pytest.mark.parametrize("task", ["handlers.compile_passport:COMPILE", "handlers.sign_passport:RECOMPILE"])
 def test_a_child_that_answers_with_constants_is_caught(db: databases.Database, task: str) -> None:
     """Its payload, proof and receipt agree, and the proof verifies: only the other child's answer tells."""
