@@ -20,6 +20,7 @@ from bpc_worker.domain.records import Build, CompiledVersion, SigningKey
 from bpc_worker.domain.signed_versions import compared
 from bpc_worker.domain.signing import key_registry, sign_document
 from bpc_worker.domain.states import BuildStatus, PassportStatus
+from bpc_worker.domain.status_lists import AllottedPlace
 from bpc_worker.handler_api import (
     ChildTask,
     Code,
@@ -35,7 +36,7 @@ from bpc_worker.handler_api import (
     Tally,
     Tx,
 )
-from bpc_worker.rows import all_of, one
+from bpc_worker.rows import all_of, maybe, one
 
 _NO_KEY = {
     signing.Fault.UNKNOWN_KEY,
@@ -66,15 +67,17 @@ class _Found:
     inputs: InputRows
     sealed: StoredChain
     published: StoredChain
+    place: AllottedPlace | None
     keys: list[SigningKey]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Signed:
-    """Bytes that were compared, and the signature of what was built from them."""
+    """The signatures of what was built from bytes that were compared."""
 
-    receipt: bytes
+    receipt_hash: bytes
     signature: bytes
+    view_signature: bytes
     public_key: bytes
 
 
@@ -100,20 +103,22 @@ async def handle(payload: SignPassport, ctx: Context) -> None:
 
 
 async def _read(reading: Reading, version: CompiledVersion) -> _Found:
-    tenant_id, snapshot_id = version.tenant_id, version.snapshot_id
+    tenant: dict[str, object] = {"tenant_id": version.tenant_id}
     rules = version.rule_package_version_id
     inputs = await read_inputs(
         reading,
-        tenant_id,
+        version.tenant_id,
         passport_id=version.passport_id,
-        snapshot_id=snapshot_id,
+        snapshot_id=version.snapshot_id,
         rule_package_version_id=rules,
     )
+    of_version = tenant | {"passport_version_id": version.passport_version_id}
     return _Found(
         inputs=inputs,
-        sealed=await read_chain(reading, tenant_id, "snapshot", snapshot_id),
-        published=await read_chain(reading, tenant_id, "rules", rules),
-        keys=all_of(await reading.query("keys/registry", {"tenant_id": tenant_id}), SigningKey),
+        sealed=await read_chain(reading, version.tenant_id, "snapshot", version.snapshot_id),
+        published=await read_chain(reading, version.tenant_id, "rules", rules),
+        place=maybe(await reading.query("status/place", of_version), AllottedPlace),
+        keys=all_of(await reading.query("keys/registry", tenant), SigningKey),
     )
 
 
@@ -122,12 +127,17 @@ async def _signed(ctx: Context, version: CompiledVersion, found: _Found) -> _Sig
     registry = _registry(signer, found.keys, version.signing_key_id)  # before the work: nobody may sign it
     inputs = checked(found.inputs)
     recompiling.check_told(inputs, sealed=found.sealed, published=found.published)
-    identity = recompiling.identity_of(version, inputs)
-    made = await ctx.child(RECOMPILE, recompiling.request_of(version, inputs, identity, ctx.policy))
-    receipt = recompiling.receipt_of_same(version, inputs, identity, made)
+    request = recompiling.request_of(version, inputs, found.place, ctx.policy)
+    made = (await ctx.child(RECOMPILE, request)).evaluated
+    built = recompiling.documents_of_same(version, request, made, max_bytes=ctx.policy.receipt_bytes)
     ctx.check_lease()
-    signature = await _signature(signer, registry, receipt, version.signing_key_id)
-    return _Signed(receipt=receipt, signature=signature, public_key=signer.public_key)
+    key_id = version.signing_key_id
+    return _Signed(
+        receipt_hash=sha256(built.receipt),
+        signature=await _signature(signer, registry, Kind.RECEIPT, built.receipt, key_id),
+        view_signature=await _signature(signer, registry, Kind.VIEW, built.view, key_id),
+        public_key=signer.public_key,
+    )
 
 
 def _registry(signer: Signer, keys: list[SigningKey], key_id: str) -> signing.KeyRegistry:
@@ -143,9 +153,11 @@ def _registry(signer: Signer, keys: list[SigningKey], key_id: str) -> signing.Ke
     return registry
 
 
-async def _signature(signer: Signer, registry: signing.KeyRegistry, receipt: bytes, key_id: str) -> bytes:
+async def _signature(
+    signer: Signer, registry: signing.KeyRegistry, kind: Kind, document: bytes, key_id: str
+) -> bytes:
     try:
-        return await sign_document(signer, registry, Kind.RECEIPT, receipt, key_id=key_id)
+        return await sign_document(signer, registry, kind, document, key_id=key_id)
     except signing.SignatureError as error:
         raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
 
@@ -167,8 +179,9 @@ async def _sign(
     row = {
         "tenant_id": ctx.job.tenant_id,
         "passport_version_id": version.passport_version_id,
-        "receipt_hash": sha256(signed.receipt),
+        "receipt_hash": signed.receipt_hash,
         "signature": signed.signature,
+        "view_signature": signed.view_signature,
         "public_key": signed.public_key,
     }
     if await tx.query("passports/sign", row):
@@ -181,9 +194,10 @@ def _told(version: CompiledVersion, signed: _Signed) -> Happened:
         version,
         "PASSPORT_SIGNED",
         {
-            "receipt_hash": sha256(signed.receipt).hex(),
+            "receipt_hash": signed.receipt_hash.hex(),
             "signing_key_id": version.signing_key_id,
             "signature": signed.signature.hex(),
+            "view_signature": signed.view_signature.hex(),
             "compared": compared(version),
         },
     )

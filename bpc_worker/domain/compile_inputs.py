@@ -8,16 +8,12 @@ from functools import lru_cache
 from uuid import UUID
 
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, seal
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot
 from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.domain.mismatch import Mismatch, check_same
-from bpc_worker.domain.records import Fact, Passport, RulesText, Snapshot
+from bpc_worker.domain.records import Fact, Passport, RulesText, SnapshotBytes
 from bpc_worker.handler_api import Code, Permanent, Reading
 from bpc_worker.rows import all_of, one
-
-
-class SealedRow(Snapshot, frozen=True):
-    canonical: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +21,7 @@ class InputRows:
     """Of one view of the database; whether they fit together, `checked` says."""
 
     passport: Passport
-    snapshot: SealedRow
+    snapshot: SnapshotBytes
     facts: list[Fact]
     rules: RulesText
 
@@ -50,7 +46,7 @@ async def read_inputs(
     passports = await reading.query("passports/read", tenant | {"passport_id": passport_id})
     return InputRows(
         passport=one(passports, Passport, "passport"),
-        snapshot=one(await reading.query("snapshots/read", of_snapshot), SealedRow, "snapshot"),
+        snapshot=one(await reading.query("snapshots/read", of_snapshot), SnapshotBytes, "snapshot"),
         rules=one(await reading.query("rules/read", of_rules), RulesText, "version of a rule package"),
         facts=all_of(await reading.query("snapshots/facts", of_snapshot), Fact),
     )
@@ -66,15 +62,16 @@ def checked(rows: InputRows) -> CompileInputs:
     )
 
 
-def _snapshot(row: SealedRow, facts: list[Fact]) -> SealedSnapshot:
+def _snapshot(row: SnapshotBytes, facts: list[Fact]) -> SealedSnapshot:
     if row.canonical is None or row.snapshot_hash is None:
         raise Permanent(Code.SNAPSHOT_NOT_READY, f"the snapshot is {row.status}, not SEALED")
-    refs = [FactRef(fact.fact_type, fact.fact_key, sha256(fact.canonical)) for fact in facts]
     try:
-        sealed = seal(row.snapshot_id, refs)
+        sealed = open_snapshot(row.canonical, row.snapshot_hash)
     except SnapshotError as error:
         raise Mismatch("snapshot_hash", str(error)) from error
-    if sealed.canonical != row.canonical or sealed.snapshot_hash != row.snapshot_hash:
+    check_same("snapshot_id", sealed.snapshot_id, row.snapshot_id)
+    found = {FactRef(fact.fact_type, fact.fact_key, sha256(fact.canonical)) for fact in facts}
+    if found != set(sealed.facts) or len(found) != len(facts):
         raise Mismatch("snapshot_hash", "the facts are not those that were sealed")
     return sealed
 

@@ -8,11 +8,12 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.core.base.signing import KeyStatus
+from bpc_worker.core.base.signing import KeyStatus, Purpose
 from bpc_worker.domain.states import (
     BuildStatus,
     DeliveryStatus,
     DocumentStatus,
+    Granularity,
     PassportStatus,
     RulesStatus,
     SnapshotStatus,
@@ -25,6 +26,11 @@ class Product(msgspec.Struct, frozen=True):
     battery_product_id: UUID
     identifier: str
     name: str
+    model_identifier: str | None
+    gtin: str | None  # fourteen digits
+    commodity_code: str | None
+    operator_id: UUID | None
+    facility_id: UUID | None
 
 
 class Passport(msgspec.Struct, frozen=True):
@@ -33,6 +39,8 @@ class Passport(msgspec.Struct, frozen=True):
     passport_id: UUID
     battery_product_id: UUID
     serial: str
+    granularity: Granularity
+    unique_identifier: str
 
 
 class DocumentVersion(msgspec.Struct, frozen=True):
@@ -67,6 +75,12 @@ class Snapshot(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
+class SnapshotBytes(Snapshot, frozen=True):
+    """With what was sealed."""
+
+    canonical: bytes | None
+
+
 class RulesVersion(msgspec.Struct, frozen=True):
     """rule_package_versions, each with the name of its package"""
 
@@ -90,6 +104,7 @@ class SigningKey(msgspec.Struct, frozen=True):
     key_id: str
     public_key: bytes
     status: KeyStatus
+    purposes: frozenset[Purpose]
 
 
 class PassportVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,8 +134,13 @@ class CompiledVersion(PassportVersion, frozen=True, kw_only=True):
     payload: bytes
     proof: bytes
     receipt: bytes
-    disclosure_root: bytes
+    unique_identifier: str
+    status_list: int
+    status_idx: int
+    fields: bytes
+    disclosures: bytes
     disclosure_seed: bytes
+    view_signature: bytes | None
 
     def __repr__(self) -> str:
         return f"CompiledVersion(passport_version_id={self.passport_version_id})"  # never the seed

@@ -11,7 +11,7 @@ from bpc_worker.handler_api import Signer
 def key_registry(keys: Sequence[SigningKey]) -> signing.KeyRegistry:
     """SignatureError for a key that cannot have come in by the front door."""
     return signing.KeyRegistry(
-        {key.key_id: signing.RegisteredKey(key.public_key, key.status) for key in keys}
+        {key.key_id: signing.RegisteredKey(key.public_key, key.status, key.purposes) for key in keys}
     )
 
 

@@ -10,7 +10,9 @@ from uuid import UUID
 import pytest
 
 from bpc_worker.core.audit.checkpoint import Statement, Taken, Tree
+from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.passport.receipt import issuer_of
 from bpc_worker.pipeline.replays import replay_version
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
@@ -38,8 +40,10 @@ LIARS = Path(__file__).parents[1] / "support" / "lying"
 class Others:
     """What a forged row may name: all of it is there."""
 
+    forger: Forger
     tenant_id: UUID
     passport_id: UUID
+    unique_identifier: str
     rules: UUID
 
 
@@ -72,6 +76,31 @@ def payload_with_receipt(row: Row) -> Row:
     return receipt_says(forged, payload_hash=cast("bytes", forged["payload_hash"]).hex())
 
 
+def fields_with_receipt(row: Row) -> Row:
+    forged = canonical_json.encode([{"_sd": ["A" * 43], "audiences": ["public"]}])
+    return receipt_says(row | {"fields": forged}, fields_sha256=sha256(forged).hex())
+
+
+def another_id(row: Row, others: Others) -> Row:
+    """With a place of its own."""
+    version = UUID(int=7)
+    place = others.forger.allot(version, issuer_of(row["unique_identifier"]))
+    return row | place | {"passport_version_id": version}
+
+
+def in_another_list(row: Row, others: Others) -> Row:
+    """Of an issuer whom nobody asks about this battery; the row is of a moment that has no place yet."""
+    moved = row | {"issued_at": datetime(2028, 9, 3, tzinfo=UTC)}
+    named = row_says(moved, Elsewhere(others.forger.db), issued_at=moved["issued_at"])
+    return receipt_says(named, issued_at="2028-09-03T00:00:00.000000Z")
+
+
+class Elsewhere(Forger):
+    def allot(self, version: UUID, issuer: str) -> Row:
+        del issuer
+        return super().allot(version, "https://elsewhere.example")
+
+
 Forge = Callable[[Row, Others], Row]
 
 # What is forged, and the member that tells; None: nothing is, and it is signed.
@@ -83,20 +112,47 @@ FORGERIES: dict[str, tuple[Forge, str | None]] = {
     "a payload": (lambda row, _: payload_says(row, footprint="0.001"), "payload"),
     "a payload with its receipt": (lambda row, _: payload_with_receipt(row), "payload"),
     "a proof": (lambda row, _: row | {"proof": b"{}"}, "proof"),
-    "a proof's hash": (lambda row, _: row_says(row, proof_root_hash=OTHER_HASH), "proof_root_hash"),
-    "a tree's hash": (lambda row, _: row_says(row, disclosure_root=OTHER_HASH), "disclosure_root"),
-    "a seed": (lambda row, _: row | {"disclosure_seed": bytes(32)}, "disclosure_root"),
+    "a proof's hash": (
+        lambda row, others: row_says(row, others.forger, proof_root_hash=OTHER_HASH),
+        "proof_root_hash",
+    ),
+    "fields of a view": (lambda row, _: fields_with_receipt(row), "fields"),
+    "disclosures": (lambda row, _: row | {"disclosures": b"x"}, "disclosures"),
+    "a seed": (lambda row, _: row | {"disclosure_seed": bytes(32)}, "payload"),
+    "another identifier": (
+        lambda row, others: row | {"unique_identifier": others.unique_identifier},
+        "unique_identifier",
+    ),
+    "another place": (
+        lambda row, _: row | {"status_idx": (cast("int", row["status_idx"]) + 1) % 2**17},
+        "status_list_idx",
+    ),
+    "no place": (lambda row, _: row | {"passport_version_id": UUID(int=6)}, "status_list_idx"),
+    "a place in another's list": (in_another_list, "status_list_uri"),
+    "other audiences": (lambda row, _: receipt_says(row, audiences=["public"]), "audiences"),
+    "another name of the rules": (lambda row, _: receipt_says(row, rules_name="r"), "rules_name"),
     "a hash in the receipt alone": (
         lambda row, _: receipt_says(row, payload_hash=OTHER_HASH.hex()),
         "payload_hash",
     ),
     "another tenant": (lambda row, others: receipt_says(row, tenant_id=str(others.tenant_id)), "tenant_id"),
-    "another passport": (lambda row, others: row_says(row, passport_id=others.passport_id), "payload"),
+    "another passport": (
+        lambda row, others: row_says(
+            row,
+            others.forger,
+            passport_id=others.passport_id,
+            unique_identifier=others.unique_identifier,
+        ),
+        "payload",
+    ),
     "another passport in the receipt": (
         lambda row, others: receipt_says(row, passport_id=str(others.passport_id)),
         "passport_id",
     ),
-    "other rules": (lambda row, others: row_says(row, rule_package_version_id=others.rules), "payload"),
+    "other rules": (
+        lambda row, others: row_says(row, others.forger, rule_package_version_id=others.rules),
+        "payload",
+    ),
     "another text of the rules": (
         lambda row, _: receipt_says(row, dsl_sha256=sha256(CONSTANTS.encode()).hex()),
         "dsl_sha256",
@@ -106,8 +162,11 @@ FORGERIES: dict[str, tuple[Forge, str | None]] = {
         "snapshot_hash",
     ),
     "another day": (lambda row, _: row | {"law_date": "2029-01-01"}, "passport_version_id"),
-    "another id": (lambda row, _: row | {"passport_version_id": UUID(int=7)}, "passport_version_id"),
-    "another compiler": (lambda row, _: row_says(row, compiler_build_id="bpc-core-0"), "compiler_build_id"),
+    "another id": (another_id, "passport_version_id"),
+    "another compiler": (
+        lambda row, others: row_says(row, others.forger, compiler_build_id="bpc-core-0"),
+        "compiler_build_id",
+    ),
     "another key": (lambda row, _: receipt_says(row, signing_key_id="another"), "signing_key_id"),
 }
 REFUSED = [name for name, (_, member) in FORGERIES.items() if member is not None]
@@ -138,12 +197,12 @@ def build(path: Pipeline) -> UUID:
 
 @pytest.fixture(scope="module")
 def others(path: Pipeline) -> Others:
-    db = path.db
+    second = path.db.one("SELECT passport_id, unique_identifier FROM passports WHERE serial = 'S-2'")
     return Others(
-        tenant_id=UUID(db.tenant("other")),
-        passport_id=UUID(
-            str(db.one("SELECT passport_id FROM passports WHERE serial = 'S-2'")["passport_id"])
-        ),
+        forger=Forger(path.db),
+        tenant_id=UUID(path.db.tenant("other")),
+        passport_id=UUID(str(second["passport_id"])),
+        unique_identifier=str(second["unique_identifier"]),
         rules=publish(path, "constants", CONSTANTS),
     )
 

@@ -11,7 +11,7 @@ import psycopg
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.receipt import passport_version_id
+from bpc_worker.core.passport.receipt import issuer_of, passport_version_id
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline
 from tests.support.worker import until, worker
@@ -55,6 +55,14 @@ class Forger:
             ).fetchone()
         assert row is not None
         return str(row["job_id"])
+
+    def allot(self, version: UUID, issuer: str) -> Row:
+        """Every worker may ask for a place, for any version and any issuer."""
+        with self.session() as connection:
+            statement = "SELECT status_list, status_idx FROM bpc_allot_status(%s, %s)"
+            row = connection.execute(statement, [version, issuer]).fetchone()
+        assert row is not None
+        return row
 
 
 def unsigned_rows(path: Pipeline, build: UUID, count: int) -> list[Row]:
@@ -107,13 +115,21 @@ def receipt_says(row: Row, **members: object) -> Row:
     return row | {"receipt": data, "receipt_hash": sha256(data)}
 
 
-def row_says(row: Row, **columns: object) -> Row:
-    """The row with these columns and with the id that follows from them, and a receipt that says the same."""
+def row_says(row: Row, forger: Forger, **columns: object) -> Row:
+    """The row with these columns, the id and the place that follow, and a receipt that says the same."""
     changed = row | columns
     named = {name: changed[name] for name in _NAMED}
-    changed["passport_version_id"] = passport_version_id(**named)  # type: ignore[arg-type]  # columns
+    version = passport_version_id(**named)  # type: ignore[arg-type]  # columns
+    issuer = issuer_of(changed["unique_identifier"])
+    place = forger.allot(version, issuer)
     told = {name: _text(value) for name, value in columns.items()}
-    return receipt_says(changed, passport_version_id=str(changed["passport_version_id"]), **told)
+    return receipt_says(
+        changed | place | {"passport_version_id": version},
+        passport_version_id=str(version),
+        status_list_uri=f"{issuer}/status/{place['status_list']}",
+        status_list_idx=place["status_idx"],
+        **told,
+    )
 
 
 def _text(value: object) -> str:

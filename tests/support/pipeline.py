@@ -71,13 +71,19 @@ class Pipeline:
         )
 
 
-def pipeline(db: Database, tenant: str = "acme", *, rules: str | None = None) -> Pipeline:
-    """With the development key registered and rules published, without the minutes of their tests."""
+def keyed(db: Database, tenant: str = "acme") -> Pipeline:
+    """A tenant with the development key registered, and nothing else."""
     db.tenant(tenant)
     made = Pipeline(db, tenant)
-    publish(made, "battery_core", read_rules("battery_core") if rules is None else rules)
     signer = wiring.keyring(config.load(env={})).signer
     made.call(lambda pipeline: add_key(pipeline, signer.key_id, signer.public_key))
+    return made
+
+
+def pipeline(db: Database, tenant: str = "acme", *, rules: str | None = None) -> Pipeline:
+    """With rules published, too, without the minutes of their tests."""
+    made = keyed(db, tenant)
+    publish(made, "battery_core", read_rules("battery_core") if rules is None else rules)
     return made
 
 

@@ -322,6 +322,21 @@ def test_a_registry_refuses_keys_of_another_length() -> None:
         a_registry(bad=RegisteredKey(bytes(31), KeyStatus.ACTIVE))
 
 
+@pytest.mark.xfail(reason="one bad key disables a whole registry", strict=True)
+@pytest.mark.parametrize(
+    "case", [case for case in load("sign/refused")["cases"] if case["fault"].startswith("KEY_")]
+)
+def test_a_bad_key_is_skipped_and_reported_and_the_others_count(case: dict[str, Any]) -> None:
+    registry = a_registry(bad=RegisteredKey(bytes.fromhex(case["public_key"]), KeyStatus.ACTIVE))
+
+    verify(registry, "key-1", Kind.RECEIPT, RECEIPT, SIGNATURE)
+    with pytest.raises(SignatureError, match=f"^key 'bad': public key {case['public_key']}: ") as caught:
+        verify(registry, "bad", Kind.RECEIPT, RECEIPT, SIGNATURE)
+    assert fault_of(caught) == case["fault"]
+    assert [str(error) for error in registry.skipped] == [str(caught.value)]  # type: ignore[attr-defined]
+    assert list(registry.keys) == ["key-1"]
+
+
 def test_keys_made_from_seeds_are_good() -> None:
     for number in range(20):
         check_public_key(Ed25519Signer("key", sha256(bytes([number]))).public_key)
