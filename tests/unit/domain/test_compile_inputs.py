@@ -16,10 +16,16 @@ FACTS = [
 SEALED = seal(
     an_id(2),
     [FactRef(str(f["fact_type"]), str(f["fact_key"]), sha256(f["canonical"])) for f in FACTS],  # type: ignore[arg-type]
+    bytes(16),
 )
 TEXT = "field a.b: Int = 1;"
 ANSWERS = {
-    "passports/read": [{"passport_id": an_id(1), "battery_product_id": an_id(4), "serial": "S-1"}],
+    "passports/read": [
+        {
+            "passport_id": an_id(1), "battery_product_id": an_id(4), "serial": "S-1", "granularity": "item",
+            "unique_identifier": "https://id.example/p/0",
+        }
+    ],
     "snapshots/read": [
         {
             "snapshot_id": an_id(2), "status": "SEALED", "snapshot_hash": SEALED.snapshot_hash,
@@ -69,7 +75,7 @@ async def test_inputs_that_fit_together_are_those_that_were_sealed() -> None:
         ({"snapshots_facts": {"fact_type": "Component", "fact_key": "c"}}, "snapshot_hash"),
         ({"snapshots_read": {"canonical": b"{}"}}, "snapshot_hash"),
         ({"snapshots_read": {"snapshot_hash": bytes(32)}}, "snapshot_hash"),
-        ({"snapshots_read": {"snapshot_id": an_id(9)}}, "snapshot_hash"),
+        ({"snapshots_read": {"snapshot_id": an_id(9)}}, "snapshot_id"),
         ({"rules_read": {"dsl": TEXT + " "}}, "dsl_sha256"),
         ({"rules_read": {"dsl_sha256": bytes(32)}}, "dsl_sha256"),
         ({"rules_read": {"tests_sha256": bytes(32)}}, "tests_sha256"),
