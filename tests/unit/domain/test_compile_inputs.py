@@ -9,7 +9,7 @@ from bpc_worker.domain.compile_inputs import CompileInputs, checked, read_inputs
 from bpc_worker.handler_api import Permanent
 from bpc_worker.testing import A_TENANT, NOON, FakeTx, an_id
 
-FACTS = [
+FACTS: list[dict[str, object]] = [
     {"fact_type": "Battery", "fact_key": "b", "canonical": b"{}"},
     {"fact_type": "Component", "fact_key": "c", "canonical": b'{"mass":"1"}'},
 ]
@@ -19,7 +19,7 @@ SEALED = seal(
     bytes(16),
 )
 TEXT = "field a.b: Int = 1;"
-ANSWERS = {
+ANSWERS: dict[str, list[dict[str, object]]] = {
     "passports/read": [
         {
             "passport_id": an_id(1), "battery_product_id": an_id(4), "serial": "S-1", "granularity": "item",
