@@ -82,7 +82,7 @@ def test_without_the_event_there_is_no_delivery(db: Database, path: Pipeline) ->
     endpoint(path, "https://a.example/", {})
     tenant_id = db.tenant()
     with session(db, "bpc_worker", tenant_id) as connection:
-        insert(connection, "events", {"tenant_id": tenant_id} | an_event(uuid4()))
+        insert(connection, "events", an_event(tenant_id, uuid4()))
         assert connection.execute("SELECT FROM webhook_deliveries").rowcount == 1
         connection.rollback()
 
