@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base import signing
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.jobs.errors import Code, JobError, LeaseLost, Permanent, Retryable, Snooze, Unavailable
 from bpc_worker.jobs.model import JobId, NewJob, Priority, TenantId
 
@@ -65,9 +66,9 @@ class Command:
 
 
 class Signer(signing.Holder, Protocol):
-    """Who signs receipts: this process, an HSM or a KMS can all be asked."""
+    """Who signs: this process, an HSM or a KMS can all be asked. None of them is handed bytes to sign."""
 
-    async def sign(self, receipt_hash: bytes) -> bytes:
+    async def sign(self, kind: Kind, document: bytes) -> bytes:
         """64 bytes that nobody trusts before they are verified."""
 
 
@@ -194,6 +195,13 @@ class Context(Protocol):
     def signer_of(self, key_id: str) -> Signer:
         """Who has that key here, be it a former one; when nobody has, the signer of new passports."""
 
+    @property
+    def status_signer(self) -> Signer:
+        """Who signs status lists here; CONFIG_MISSING when nobody does."""
+
+    def snapshot_salt(self, snapshot_id: UUID) -> bytes:
+        """What keeps the hash of a snapshot from being guessed."""
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         """What the salts of a version are made from; the same on every worker of the installation."""
 
@@ -205,6 +213,13 @@ class Context(Protocol):
 
     async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
         """The same when there is one query: sql/queries/<name>.sql in one trip."""
+
+    async def write_ahead(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        """Run sql/queries/<name>.sql in a transaction of its own, at once. Needs a lease that is proven.
+
+        It is kept whatever becomes of the job, and the next attempt runs it again: only for what is then the
+        same, like a place that is given once.
+        """
 
     async def blob(self, sha256: bytes) -> bytes:
         """The bytes that were put under this hash for the job's tenant; NOT_FOUND when there are none.

@@ -69,7 +69,7 @@ def connection_budget(settings: Settings) -> ConnectionBudget:
 
 
 def _further_duties(settings: Settings) -> Iterator[str]:
-    if settings.schedules or any(settings.retention.days.values()):
+    if settings.schedules or any(settings.retention.days.values()) or signs_status_lists(settings):
         yield "schedules' jobs"
     if settings.rate_limits:
         yield "rate limits"
@@ -184,7 +184,7 @@ def keyring(settings: Settings) -> Keyring:
         signer = signer or development_signer()
         disclosure_key = disclosure_key or DEVELOPMENT_DISCLOSURE_KEY
     former = [LocalSigner(key_id, seed) for key_id, seed in settings.signing.former_keys.items()]
-    return Keyring(signer, disclosure_key, former, sealer(settings))
+    return Keyring(signer, disclosure_key, former, sealer(settings), _status_signer(settings))
 
 
 def sealer(settings: Settings) -> Sealer:
@@ -200,6 +200,15 @@ def _signer(settings: Settings) -> Signer | None:
     if signing.command is not None and signing.public_key is not None:
         return CommandSigner(signing.key_id, b64decode(signing.public_key), signing.command)
     return None if signing.private_key is None else LocalSigner(signing.key_id, signing.private_key)
+
+
+def signs_status_lists(settings: Settings) -> bool:
+    return _status_signer(settings) is not None
+
+
+def _status_signer(settings: Settings) -> Signer | None:
+    key_id, seed = settings.signing.status_key_id, settings.signing.status_private_key
+    return None if key_id is None or seed is None else LocalSigner(key_id, seed)
 
 
 def tracer(settings: Settings) -> Tracer:

@@ -10,6 +10,7 @@ from bpc_worker.egress.concurrency import Turnstiles
 from bpc_worker.engine.context import Equipment
 from bpc_worker.jobs.settlement import Settlements
 from bpc_worker.postgres.queue.transactions import LinkPool, Transactions
+from bpc_worker.postgres.writes_ahead import WritesAhead
 from bpc_worker.processes.pool import ChildLimits, Children
 from bpc_worker.wiring import (
     backoff,
@@ -33,6 +34,9 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
     base.metrics.pool(lambda: pool.in_use)
     children = _children(base)
     egress = poster(base.settings)
+    # The server's own limit comes first, and is an answer; silence is noticed a little later.
+    timeout = call_timeout(base.settings)
+    statement_timeout = base.settings.database.statement_timeout_seconds + timeout
 
     async def close() -> None:
         pool.close()
@@ -43,10 +47,10 @@ def equipment_of(base: Base) -> tuple[Equipment, Callable[[], Coroutine[object, 
         database=Transactions(
             pool,
             queue_settings(base.settings, base.registry),
-            timeout=call_timeout(base.settings),
-            # The server's own limit comes first, and is an answer; silence is noticed a little later.
-            statement_timeout=base.settings.database.statement_timeout_seconds + call_timeout(base.settings),
+            timeout=timeout,
+            statement_timeout=statement_timeout,
         ),
+        ahead=WritesAhead(pool, timeout=statement_timeout),
         children=children,
         commands=commands(base.settings),
         policy=policy(base.settings),

@@ -17,9 +17,10 @@ from bpc_worker.postgres.queue.lease_tables import FurtherTable
 from bpc_worker.postgres.queue.pruning import JobPages
 from bpc_worker.postgres.queue.roster import Roster
 from bpc_worker.postgres.queue.schedules import ScheduleBook
-from bpc_worker.wiring import backoff, call_timeout, sample_rules
+from bpc_worker.wiring import backoff, call_timeout, sample_rules, signs_status_lists
 
 _SWEEP = "RETENTION_SWEEP"
+_STATUS_LISTS = "SIGN_STATUS_LIST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,9 @@ def announcing(care: Care, roster: Roster) -> Loop:
 
 
 def _planned(settings: Settings) -> dict[str, Planned]:
-    """What is configured; what has a retention is swept every night if nobody says when."""
+    """What is configured; if nobody says when, what has a retention is swept every night and status lists are
+    signed every hour where there is a key for it.
+    """
     configured = {
         name: Planned(
             cron=Cron.parse(schedule.cron),
@@ -111,8 +114,13 @@ def _planned(settings: Settings) -> dict[str, Planned]:
         )
         for name, schedule in settings.schedules.items()
     }
-    swept = any(planned.type == _SWEEP for planned in configured.values())
-    if swept or not any(settings.retention.days.values()):
-        return configured
-    nightly = Planned(cron=Cron.parse("17 3 * * *"), type=_SWEEP, payload={}, tenant=None, queue=None)
-    return {"retention": nightly} | configured
+    own = {
+        "retention": ("17 3 * * *", _SWEEP, any(settings.retention.days.values())),
+        "status_lists": ("23 * * * *", _STATUS_LISTS, signs_status_lists(settings)),
+    }
+    said = {planned.type for planned in configured.values()}
+    return {
+        name: Planned(cron=Cron.parse(cron), type=job_type, payload={}, tenant=None, queue=None)
+        for name, (cron, job_type, wanted) in own.items()
+        if wanted and job_type not in said
+    } | configured

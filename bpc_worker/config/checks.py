@@ -18,6 +18,7 @@ _SEED, _COMMAND, _PUBLIC, _NAME = (
     "signing.key_id",
 )
 _FORMER = "signing.former_keys"
+_STATUS_SEED, _STATUS_NAME = "signing.status_private_key", "signing.status_key_id"
 _SEALING = "webhook.sealing_keys"
 
 
@@ -126,6 +127,8 @@ def _check_keys(draft: Draft) -> None:
         _check_signer(draft)
     if _PUBLIC not in draft.failed and draft.has(_PUBLIC):
         _check_point(draft)
+    if not draft.failed & {_STATUS_SEED, _STATUS_NAME}:
+        _check_status_key(draft)
     name, former = draft.values[_NAME], draft.values[_FORMER]
     if isinstance(former, dict) and name in former:
         draft.complain(_FORMER, f"{name} is the key that signs now; a key id stands for one key")
@@ -147,6 +150,17 @@ def _check_signer(draft: Draft) -> None:
         draft.complain(have, f"also needs {lacks}; docs/keys.md tells both")
 
 
+def _check_status_key(draft: Draft) -> None:
+    """Lists are signed where many hands are, passports are not: neither key does the other's work."""
+    if draft.has(_STATUS_SEED) != draft.has(_STATUS_NAME):
+        pair = (_STATUS_SEED, _STATUS_NAME)
+        have, lacks = pair if draft.has(_STATUS_SEED) else pair[::-1]
+        draft.complain(have, f"also needs {lacks}; `bpc-worker keys generate` tells both")
+    for ours, of_passports in ((_STATUS_SEED, _SEED), (_STATUS_NAME, _NAME)):
+        if draft.has(ours) and draft.values[ours] == draft.values[of_passports]:
+            draft.complain(ours, f"is also {of_passports}; status lists have a key of their own")
+
+
 def _check_point(draft: Draft) -> None:
     from bpc_worker.core.base.signing import SignatureError, check_public_key
 
@@ -163,6 +177,7 @@ def _refuse_development_keys(draft: Draft) -> None:
     public = b64encode(keyring.development_signer().public_key).decode("ascii")
     known: dict[str, set[object]] = {
         _SEED: {keyring.DEVELOPMENT_SEED},
+        _STATUS_SEED: {keyring.DEVELOPMENT_SEED},
         _NAME: {keyring.DEVELOPMENT_KEY_ID},
         "disclosure.key": {keyring.DEVELOPMENT_DISCLOSURE_KEY},
         _PUBLIC: {public},

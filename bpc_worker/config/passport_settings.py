@@ -66,6 +66,15 @@ class Signing:
     public_key: Annotated[
         str | None, setting(kinds.public_key, "public half of the key that signing.command signs with")
     ] = None
+    status_private_key: Annotated[
+        bytes | None,
+        setting(
+            kinds.secret_bytes(32, 32),
+            "the Ed25519 seed that status lists are signed with, a key for nothing else",
+            secret=True,
+        ),
+    ] = None
+    status_key_id: Annotated[str | None, setting(kinds.text(200), "name of that key in the registry")] = None
     former_keys: Annotated[
         Mapping[str, bytes],
         setting(

@@ -10,7 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from bpc_worker.core.base.signing import SEED_SIZE, Ed25519Signer, SignatureError, verify_ed25519
+from bpc_worker.core.base.signing import (
+    SEED_SIZE,
+    Ed25519Signer,
+    SignatureError,
+    sign_ed25519,
+    verify_ed25519,
+)
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - what a secret begins with is none
 PUBLIC_KEY_PREFIX = "whpk_"
@@ -101,7 +107,7 @@ def _signed_content(message_id: str, timestamp: int, body: bytes) -> bytes:
 
 def _signatures(keys: WebhookKeys, signed: bytes) -> Iterator[str]:
     yield "v1," + b64encode(_hmac(keys.secret, signed)).decode("ascii")
-    yield "v1a," + b64encode(Ed25519Signer("", keys.seed).sign(signed)).decode("ascii")
+    yield "v1a," + b64encode(sign_ed25519(keys.seed, signed)).decode("ascii")
 
 
 def _hmac(secret: bytes, signed: bytes) -> bytes:

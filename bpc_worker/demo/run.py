@@ -248,7 +248,7 @@ def _prove(stage: Stage, version_id: UUID) -> int:
     steps = (
         ("passport", "export", str(version_id), "--tenant", TENANT, "--out", str(bundle)),
         ("keys", "export", "--tenant", TENANT, "--out", str(keys)),
-        ("passport", "verify", str(bundle)),
+        ("passport", "verify", str(bundle), "--keys", str(keys)),
         ("passport", "replay", str(version_id), "--tenant", TENANT),
         ("audit", "verify", "--tenant", TENANT),
     )

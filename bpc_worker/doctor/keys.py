@@ -9,7 +9,8 @@ from psycopg.rows import DictRow
 
 from bpc_worker import wiring
 from bpc_worker.core.base import signing
-from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.canonical_json import encode
+from bpc_worker.core.base.messages import Kind, message
 from bpc_worker.doctor.findings import Case, Finding, literal
 from bpc_worker.files import keys as key_files
 from bpc_worker.handler_api import Signer
@@ -19,7 +20,7 @@ from bpc_worker.keys.keyring import development_signer
 _NEW_KEY = """bpc-worker keys generate --key-id {name} --out {name}.seed
 unset BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64
 export BPC_SIGNING_KEY_ID={name} BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64_FILE="$PWD/{name}.seed\""""
-_TRIAL = sha256(b"bpc-worker doctor: does the signer sign?")
+_TRIAL = encode({"trial": "bpc-worker doctor: does the signer sign?"})
 _UNSIGNED = "SIGN_PASSPORT fails at once, and passports stay unsigned"
 
 
@@ -100,16 +101,17 @@ def _is_revoked(key: DictRow, public_key: bytes) -> bool:
 
 
 def _signs(signer: Signer) -> Iterator[Finding]:
-    """Asked once, for a signature over bytes that are no receipt's."""
+    """Asked once, for a signature over what is no receipt, as if it were one."""
     try:
-        signature = asyncio.run(signer.sign(_TRIAL))
-        signing.verify_ed25519(signer.public_key, _TRIAL, signature)
+        signature = asyncio.run(signer.sign(Kind.RECEIPT, _TRIAL))
+        signed = message(Kind.RECEIPT, _TRIAL, signer.key_id)
+        signing.verify_ed25519(signer.public_key, signed, signature)
     except (JobError, signing.SignatureError) as error:
         yield Finding(
             check="keys.signer",
             what=f"the signer of key {signer.key_id!r} does not sign: {error.message}",
             why="SIGN_PASSPORT fails, and passports stay unsigned",
-            fix="head -c 32 /dev/zero | YOUR_SIGNING_COMMAND   # must print a signature of "
+            fix="head -c 32 /dev/zero | YOUR_SIGNING_COMMAND receipt   # must print a signature of "
             f"{key_files.base64(signer.public_key)} in base64 or hex: docs/keys.md",
             paste="shell",
         )

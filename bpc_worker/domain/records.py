@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.core.base.signing import KeyStatus
+from bpc_worker.core.base.signing import KeyStatus, Purpose
 from bpc_worker.domain.states import (
     BuildStatus,
     DeliveryStatus,
@@ -75,6 +75,12 @@ class Snapshot(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
+class SnapshotBytes(Snapshot, frozen=True):
+    """With what was sealed."""
+
+    canonical: bytes | None
+
+
 class RulesVersion(msgspec.Struct, frozen=True):
     """rule_package_versions, each with the name of its package"""
 
@@ -98,6 +104,7 @@ class SigningKey(msgspec.Struct, frozen=True):
     key_id: str
     public_key: bytes
     status: KeyStatus
+    purposes: frozenset[Purpose]
 
 
 class PassportVersion(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ from bpc_worker.handler_api import (
     Signer,
     Snooze,
     Tally,
+    TenantId,
     Tx,
     Write,
 )
@@ -56,6 +57,12 @@ class Database(Protocol):
     async def complete(
         self, holding: Lease, settlement: Settlement, write: Callable[[Tx], Awaitable[None]]
     ) -> tuple[Status, tuple[NewJob, ...]]: ...
+
+
+class Ahead(Protocol):
+    async def write_ahead(
+        self, tenant_id: TenantId, name: str, params: Mapping[str, object]
+    ) -> list[Row]: ...
 
 
 class Children(Protocol):
@@ -82,6 +89,7 @@ class Equipment:
     """What all handlers of this process share."""
 
     database: Database
+    ahead: Ahead
     children: Children
     commands: Mapping[str, Command]
     policy: Policy
@@ -153,6 +161,13 @@ class HandlerContext:
     def signer_of(self, key_id: str) -> Signer:
         return self._equipment.keyring.signer_of(key_id)
 
+    @property
+    def status_signer(self) -> Signer:
+        return self._equipment.keyring.status_signer
+
+    def snapshot_salt(self, snapshot_id: UUID) -> bytes:
+        return self._equipment.keyring.snapshot_salt(snapshot_id)
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         return self._equipment.keyring.disclosure_seed(passport_version_id)
 
@@ -171,6 +186,10 @@ class HandlerContext:
 
     async def read(self, name: str, params: Mapping[str, object]) -> list[Row]:
         return await self._equipment.database.read(self._holding.claim, name, params)
+
+    async def write_ahead(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        self._holding.check()
+        return await self._equipment.ahead.write_ahead(self._holding.claim.tenant_id, name, params)
 
     async def blob(self, sha256: bytes) -> bytes:
         params = {"tenant_id": self._holding.claim.tenant_id, "sha256": sha256}

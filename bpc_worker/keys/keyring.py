@@ -5,7 +5,7 @@ from typing import Never
 from uuid import UUID
 
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.disclosure import disclosure_seed
+from bpc_worker.core.passport import salts
 from bpc_worker.handler_api import Signer
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.keys.encryption import Sealer
@@ -24,7 +24,7 @@ class Keyring:
     New receipts name the key of `signer`. Those of `former` only end what was compiled before a rotation.
     """
 
-    __slots__ = ("_disclosure_key", "_former", "_signer", "sealer")
+    __slots__ = ("_disclosure_key", "_former", "_signer", "_status_signer", "sealer")
 
     def __init__(
         self,
@@ -32,8 +32,10 @@ class Keyring:
         disclosure_key: bytes | None,
         former: Iterable[Signer] = (),
         sealer: Sealer | None = None,
+        status_signer: Signer | None = None,
     ) -> None:
         self._signer = signer
+        self._status_signer = status_signer
         self.sealer = Sealer(()) if sealer is None else sealer  # without keys it tells what is missing
         self._disclosure_key = disclosure_key
         self._former = {each.key_id: each for each in former}
@@ -52,14 +54,30 @@ class Keyring:
         """Who has that key here; when nobody has, who signs otherwise."""
         return self._former.get(key_id) or self.signer
 
+    @property
+    def status_signer(self) -> Signer:
+        if self._status_signer is None:
+            raise Permanent(
+                Code.CONFIG_MISSING,
+                "this worker has no key for status lists: set BPC_SIGNING_STATUS_PRIVATE_KEY and "
+                "BPC_SIGNING_STATUS_KEY_ID (`bpc-worker keys generate` makes one), then retry the job",
+            )
+        return self._status_signer
+
+    def snapshot_salt(self, snapshot_id: UUID) -> bytes:
+        return salts.snapshot_salt(self._key_of_salts(), snapshot_id)
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
+        return salts.disclosure_seed(self._key_of_salts(), passport_version_id)
+
+    def _key_of_salts(self) -> bytes:
         if self._disclosure_key is None:
             raise Permanent(
                 Code.CONFIG_MISSING,
                 "this worker has no disclosure key: set BPC_DISCLOSURE_KEY to 32 random bytes in base64, "
                 "the same for all workers, then retry the job",
             )
-        return disclosure_seed(self._disclosure_key, passport_version_id)
+        return self._disclosure_key
 
     def __repr__(self) -> str:
         return f"Keyring(signer={self._signer!r})"

@@ -3,6 +3,7 @@
 from typing import Never
 
 from bpc_worker.core.base import signing
+from bpc_worker.core.base.messages import Kind
 
 
 class LocalSigner:
@@ -21,8 +22,8 @@ class LocalSigner:
     def public_key(self) -> bytes:
         return self._key.public_key
 
-    async def sign(self, receipt_hash: bytes) -> bytes:
-        return self._key.sign(receipt_hash)
+    async def sign(self, kind: Kind, document: bytes) -> bytes:
+        return self._key.sign(kind, document)
 
     def __repr__(self) -> str:
         return f"LocalSigner({self._key!r})"

@@ -6,6 +6,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from bpc_worker.core.base import signing
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.domain.events import Happened
 from bpc_worker.domain.records import Passport, PassportVersion, Snapshot
 from bpc_worker.domain.states import PassportStatus, SnapshotStatus
@@ -16,7 +17,7 @@ from bpc_worker.pipeline.keys import registry
 from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession, check_reason, uuid_or_none
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of, one
+from bpc_worker.rows import all_of, one, value
 
 Found = TypeVar("Found", "ListedVersion", "FoundPassport")
 
@@ -158,9 +159,12 @@ async def _hold(
 
 async def _check_signature(pipeline: PipelineSession, tx: Tx, version: PassportVersion) -> None:
     """What nobody can verify does not come into force."""
+    wanted = {"tenant_id": pipeline.tenant_id, "passport_version_id": version.passport_version_id}
+    found = await tx.query("passports/read_receipt", wanted)
     try:
         keys = await registry(pipeline, tx)
-        signing.verify(keys, version.signing_key_id, version.receipt_hash, version.signature or b"")
+        document, signature = value(found, bytes), version.signature or b""
+        signing.verify(keys, version.signing_key_id, Kind.RECEIPT, document, signature)
     except signing.SignatureError as error:
         raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from bpc_worker.handler_api import JobId, LeaseLost, NewJob, Reading, Row, Tx
+from bpc_worker.handler_api import JobId, LeaseLost, NewJob, Reading, Row, TenantId, Tx
 from bpc_worker.ids import uuid7
 from bpc_worker.jobs.holding import Holding
 from bpc_worker.jobs.model import Claim, Status
@@ -102,6 +102,14 @@ class FakeTransactions:
     async def read(self, claim: Claim, name: str, params: Mapping[str, object]) -> list[Row]:
         async with self.reading(claim) as reading:
             return await reading.query(name, params)
+
+    async def write_ahead(self, tenant_id: TenantId, name: str, params: Mapping[str, object]) -> list[Row]:
+        del tenant_id
+        try:
+            return await FakeTx(self._answers, strict=True).query(name, params)
+        except Unanswered as error:
+            self.unanswered = error
+            raise
 
     async def complete(
         self, holding: Holding, settlement: Settlement, write: Callable[[Tx], Awaitable[None]]

@@ -160,6 +160,7 @@ class Workbench:
         self.held = HeldBytes(_HELD_BYTES)
         self._equipment = Equipment(
             database=self._transactions,
+            ahead=self._transactions,
             children=InProcess(),
             commands=self.commands,
             policy=self.policy,

@@ -81,6 +81,8 @@ CREATE TABLE signing_keys (
   key_id     text NOT NULL CHECK (length(key_id) BETWEEN 1 AND 200),
   public_key bytea NOT NULL CHECK (octet_length(public_key) = 32),
   status     text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('ACTIVE', 'RETIRED', 'REVOKED')),
+  purposes   text[] NOT NULL DEFAULT '{passport,checkpoint}' CHECK (
+    purposes <@ '{passport,checkpoint}' OR purposes = '{status}'),
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (tenant_id, key_id)
 );
@@ -101,11 +103,16 @@ CREATE TABLE passport_versions (
   receipt                 bytea NOT NULL,
   payload_hash            bytea NOT NULL,
   proof_root_hash         bytea NOT NULL CHECK (octet_length(proof_root_hash) = 32),
-  disclosure_root         bytea NOT NULL CHECK (octet_length(disclosure_root) = 32),
+  unique_identifier       text NOT NULL,
+  status_list             integer NOT NULL CHECK (status_list >= 0),
+  status_idx              integer NOT NULL CHECK (status_idx >= 0),
+  fields                  bytea NOT NULL,  -- the claim `fields` of its view
+  disclosures             bytea NOT NULL,  -- all of them, one per line
   receipt_hash            bytea NOT NULL,
   disclosure_seed         bytea NOT NULL CHECK (octet_length(disclosure_seed) = 32),
   signing_key_id          text NOT NULL,
   signature               bytea CHECK (octet_length(signature) = 64),
+  view_signature          bytea CHECK (octet_length(view_signature) = 64),
   public_key              bytea CHECK (octet_length(public_key) = 32),
   qr_payload              text,
   qr_png                  bytea,
@@ -120,7 +127,8 @@ CREATE TABLE passport_versions (
   CONSTRAINT passport_versions_hashes CHECK (
     payload_hash = sha256(payload) AND receipt_hash = sha256(receipt)),
   CONSTRAINT passport_versions_signed_has_signature CHECK (
-    (status = 'COMPILING') = (signature IS NULL) AND (signature IS NULL) = (public_key IS NULL)),
+    (status = 'COMPILING') = (signature IS NULL) AND (signature IS NULL) = (public_key IS NULL)
+    AND (signature IS NULL) = (view_signature IS NULL)),
   CONSTRAINT passport_versions_qr_after_signature CHECK (
     (qr_payload IS NULL) = (qr_png IS NULL) AND (qr_payload IS NULL OR signature IS NOT NULL))
 );
@@ -198,11 +206,11 @@ CREATE TRIGGER signing_keys_stay BEFORE DELETE ON signing_keys
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('receipts name them');
 CREATE TRIGGER passport_versions_keep_bytes
 BEFORE UPDATE OF passport_version_id, tenant_id, passport_id, snapshot_id, rule_package_version_id, compiler_build_id,
-  law_date, issued_at, payload, proof, receipt, payload_hash, proof_root_hash, disclosure_root, receipt_hash,
-  disclosure_seed, signing_key_id, created_at
+  law_date, issued_at, payload, proof, receipt, payload_hash, proof_root_hash, unique_identifier, status_list,
+  status_idx, fields, disclosures, receipt_hash, disclosure_seed, signing_key_id, created_at
 ON passport_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was compiled never changes');
-CREATE TRIGGER passport_versions_sign_once BEFORE UPDATE OF signature, public_key ON passport_versions
+CREATE TRIGGER passport_versions_sign_once BEFORE UPDATE OF signature, view_signature, public_key ON passport_versions
 FOR EACH ROW WHEN (OLD.signature IS NOT NULL)
 EXECUTE FUNCTION bpc_refuse_change('it is signed');
 CREATE TRIGGER passport_versions_sign_with_an_active_key BEFORE UPDATE OF signature ON passport_versions
@@ -224,13 +232,14 @@ FOR EACH ROW EXECUTE FUNCTION bpc_guard_new_passport_version();
 
 -- Everything of a version but the seed of its salts: with that, withheld fields could be guessed.
 GRANT SELECT (passport_version_id, tenant_id, passport_id, snapshot_id, rule_package_version_id, compiler_build_id,
-  law_date, issued_at, status, payload, proof, receipt, payload_hash, proof_root_hash, disclosure_root, receipt_hash,
-  signing_key_id, signature, public_key, qr_payload, qr_png, created_at) ON passport_versions
+  law_date, issued_at, status, payload, proof, receipt, payload_hash, proof_root_hash, unique_identifier, status_list,
+  status_idx, fields, disclosures, receipt_hash, signing_key_id, signature, view_signature, public_key, qr_payload,
+  qr_png, created_at) ON passport_versions
 TO bpc_operator, bpc_reader;
 
 GRANT INSERT ON rule_tests_runs, passport_versions TO bpc_worker;
 GRANT UPDATE (status) ON rule_package_versions TO bpc_worker;
-GRANT UPDATE (status, signature, public_key, qr_payload, qr_png) ON passport_versions TO bpc_worker;
+GRANT UPDATE (status, signature, view_signature, public_key, qr_payload, qr_png) ON passport_versions TO bpc_worker;
 GRANT UPDATE (state, snapshot_id, passport_version_id, errors, finished_at) ON passport_builds TO bpc_worker;
 GRANT UPDATE (document_version_id) ON passport_build_documents TO bpc_worker;
 

@@ -23,10 +23,11 @@ from psycopg.rows import dict_row, tuple_row
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.core.passport.compile import Identity, compile_passport
 from bpc_worker.core.passport.qr_text import qr_text
-from bpc_worker.core.passport.receipt import receipt_hash
+from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash
 from bpc_worker.core.passport.snapshot import FactRef, seal
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
@@ -196,7 +197,7 @@ def make(folder, rules: TypedModule, signer) -> bytes:  # type: ignore[no-untype
     )
     made = compile_passport(seal(uuid4(), refs), facts, rules, identity, disclosure_seed=bytes(32))
     hashed = receipt_hash(made.receipt)
-    signer.sign(hashed)
+    signer.sign(Kind.RECEIPT, receipt_bytes(made.receipt))
     text = qr_text(
         passport_version_id=made.receipt.passport_version_id,
         payload_hash=made.receipt.payload_hash,

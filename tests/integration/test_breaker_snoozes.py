@@ -36,7 +36,7 @@ class Outside:
         self.calls = 0
         breakers = Breakers(BreakerRules(min_samples=2), clock=lambda: self.now)
         equipment = Equipment(
-            database=None, children=None, commands={}, policy=None, keyring=None,  # type: ignore[arg-type]  # not asked for
+            database=None, ahead=None, children=None, commands={}, policy=None, keyring=None,  # type: ignore[arg-type]  # not asked for
             breakers=breakers, egress=None, turnstiles=None, settlement=None, metrics=None,  # type: ignore[arg-type]
             held=HeldBytes(1),
         )  # fmt: skip

@@ -204,7 +204,7 @@ def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, obj
         "passport_id": passport_id,
         "snapshot_id": snapshot_id,
         "rule_package_version_id": rules,
-        "compiler_build_id": "bpc-core-1",
+        "compiler_build_id": "bpc-core-2",
         "law_date": "2027-02-18",
         "issued_at": f"2027-02-18T00:00:00.{uuid4().int % 10**6:06}Z",
         "payload": b"payload",
@@ -212,7 +212,11 @@ def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, obj
         "receipt": b"receipt",
         "payload_hash": sha256(b"payload"),
         "proof_root_hash": sha256(b"root"),
-        "disclosure_root": sha256(b"disclosure"),
+        "unique_identifier": "https://id.acme.example/p/0123456789ABCDEF",
+        "status_list": 1,
+        "status_idx": uuid4().int % 2**17,
+        "fields": b"[]",
+        "disclosures": b"",
         "receipt_hash": sha256(b"receipt"),
         "disclosure_seed": sha256(b"seed"),
         "signing_key_id": KEY_ID,
@@ -221,9 +225,9 @@ def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, obj
 
 def sign(db: Database, passport_version_id: UUID) -> None:
     db.run(
-        "UPDATE passport_versions SET status = 'SIGNED', signature = %s, public_key = %s"
+        "UPDATE passport_versions SET status = 'SIGNED', signature = %s, view_signature = %s, public_key = %s"
         " WHERE passport_version_id = %s",
-        [b"s" * 64, sha256(b"a public key"), passport_version_id],
+        [b"s" * 64, b"v" * 64, sha256(b"a public key"), passport_version_id],
     )
     db.run(
         "UPDATE passport_versions SET qr_payload = 'BPC1', qr_png = 'png' WHERE passport_version_id = %s",

@@ -16,12 +16,11 @@ from random import Random
 from uuid import UUID
 
 from bpc_worker.core.audit.event_hash import Event, event_hash
-from bpc_worker.core.base.audience import Audience
-from bpc_worker.core.base.canonical_json import encode
+from bpc_worker.core.base.audience import AUDIENCES
 from bpc_worker.core.base.hashing import sha256_hex
-from bpc_worker.core.passport import disclosure
 from bpc_worker.core.passport.qr_text import parse, qr_text
 from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash
+from bpc_worker.core.passport.view import assemble, claims, cut, jws
 from bpc_worker.core.proof.explain import explain
 from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
@@ -81,7 +80,8 @@ def repeated(seed: int) -> dict[str, object]:
     made = given.compiled()
     proved = verify_proof(made.proof, law_date=LAW_DATE, facts=FactSet(shuffled))
     told = [line for path in sorted(proved.fields) for line in explain(proved, path)]
-    views = [encode(disclosure.view(made.disclosure, audience)).decode() for audience in Audience]
+    signed = claims(made.receipt, made.evaluated.fields)
+    whole = assemble(jws(signed, KEY_ID, bytes(64)), made.evaluated.disclosures)
     return {
         "snapshot": sha256_hex(given.snapshot.canonical),
         "event": event_hash(an_event(made.receipt.payload_hash), None).hex(),
@@ -89,8 +89,8 @@ def repeated(seed: int) -> dict[str, object]:
         "proof": sha256_hex(made.proof),
         "proof root": made.receipt.proof_root_hash.hex(),
         "receipt": sha256_hex(receipt_bytes(made.receipt)),
-        "disclosure root": made.disclosure.root.hex(),
-        "views": [sha256_hex(view.encode()) for view in views],
+        "claims": sha256_hex(signed),
+        "views": [sha256_hex(cut(whole, audience).encode()) for audience in AUDIENCES],
         "explained": sha256_hex("\n".join(told).encode()),
         "tests": [(each.name, each.cases, each.failure) for each in run_tests(given.rules).results],
         "qr text": qr_text(
@@ -115,12 +115,12 @@ def shut() -> None:
 
 
 def signed_and_drawn(receipt_hash_: bytes, text: str) -> dict[str, object]:
-    from bpc_worker.core.base.signing import Ed25519Signer
+    from bpc_worker.core.base.signing import sign_ed25519
     from bpc_worker.domain.qr_image import qr_matrix, qr_png
 
     matrix = qr_matrix(text)
     return {
-        "signature": Ed25519Signer(KEY_ID, bytes(32)).sign(receipt_hash_).hex(),
+        "signature": sign_ed25519(bytes(32), receipt_hash_).hex(),
         "qr matrix": [matrix.size, matrix.mask, sha256_hex(str(matrix.rows).encode())],
         "qr png": sha256_hex(qr_png(text)),
     }

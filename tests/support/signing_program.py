@@ -1,4 +1,4 @@
-"""A program for `signing.command` that holds a key, as a small HSM would: `signing_program.py SEED_FILE HOW`.
+"""A program for `signing.command` that holds a key, as a small HSM would: `… SEED_FILE HOW [MORE] KIND`.
 
 HOW is "honest", or how it misbehaves. It is run by its path, with nothing of this project at hand.
 """
@@ -24,7 +24,7 @@ def say(data: bytes, to: int = 1) -> None:
 
 
 def hang() -> None:
-    if len(sys.argv) > 3:  # somebody wants to know who hangs
+    if len(sys.argv) > 4:  # somebody wants to know who hangs
         Path(sys.argv[3]).write_text(str(os.getpid()))
     time.sleep(3600)
 
@@ -44,7 +44,10 @@ def flood(to: int) -> None:
 def tell(asked: bytes, answer: bytes) -> None:
     """What it was given, to a file."""
     descriptors = sorted(each.name for each in Path("/proc/self/fd").iterdir())
-    Path(sys.argv[3]).write_text(repr((asked.hex(), dict(os.environ), descriptors)))
+    document = Path(os.environ["BPC_DOCUMENT"])
+    mode = oct(document.stat().st_mode & 0o777)
+    told = asked.hex(), dict(os.environ), descriptors, sys.argv[-1], document.read_bytes(), mode
+    Path(sys.argv[3]).write_text(repr(told))
     say(answer)
 
 

@@ -32,7 +32,7 @@ def run(section: str, folder: Path) -> tuple[int, str]:
 @pytest.mark.parametrize("form", ["signed", "without_heads"])
 def test_a_checkpoint(case: dict[str, str], form: str, tmp_path: Path) -> None:
     (tmp_path / "checkpoint.json").write_text(case[form])
-    _, said = run("BPC-CHECKPOINT-2", tmp_path)
+    _, said = run("BPC-CHECKPOINT-3", tmp_path)
     assert "Signature Verified Successfully" in said
     if form == "signed":
         heads = re.search(r'"heads_sha256":"(\w+)"', case["statement"])
@@ -40,14 +40,14 @@ def test_a_checkpoint(case: dict[str, str], form: str, tmp_path: Path) -> None:
         assert f"{heads[1]}  -" in said
 
     (tmp_path / "checkpoint.json").write_text(case[form].replace('"tree_size":', '"tree_size":1'))
-    assert "Signature Verified Successfully" not in run("BPC-CHECKPOINT-2", tmp_path)[1]
+    assert "Signature Verified Successfully" not in run("BPC-CHECKPOINT-3", tmp_path)[1]
 
 
 @pytest.mark.parametrize("index", range(len(INCLUSIONS)))
 def test_a_proof_of_inclusion(index: int, tmp_path: Path) -> None:
     (tmp_path / "proof.json").write_text(INCLUSIONS[index])
     assert run("BPC-INCLUSION-1", tmp_path) == (0, "the event is in the tree\n")
-    assert "Signature Verified Successfully" in run("BPC-CHECKPOINT-2", tmp_path)[1]
+    assert "Signature Verified Successfully" in run("BPC-CHECKPOINT-3", tmp_path)[1]
 
     (tmp_path / "proof.json").write_text(INCLUSIONS[index].replace("SOMETHING", "NOTHING"))
     assert run("BPC-INCLUSION-1", tmp_path) == (1, "")

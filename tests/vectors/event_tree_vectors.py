@@ -1,4 +1,4 @@
-"""Vectors of BPC-CHECKPOINT-2, BPC-INCLUSION-1 and BPC-CONSISTENCY-1, from the text of docs/formats.md.
+"""Vectors of BPC-CHECKPOINT-3, BPC-INCLUSION-1 and BPC-CONSISTENCY-1, from the text of docs/formats.md.
 
 Like make_vectors.py, which hands over its own tools, it imports nothing of the product.
 """
@@ -53,7 +53,7 @@ class Maker:
         """What is signed."""
         heads = self.heads(size)
         return {
-            "checkpoint_version": "BPC-CHECKPOINT-2",
+            "checkpoint_version": "BPC-CHECKPOINT-3",
             "tenant_id": self.tools.id_of("tenant"),
             "taken_at": f"2027-03-0{size + 1}T00:00:00.000000Z",
             "tree_size": size,
@@ -65,7 +65,7 @@ class Maker:
 
     def signed(self, statement: Json) -> Json:
         digest = self.tools.sha256(self.tools.canonical(statement))
-        signature = self.tools.sign(self.tools.KEY_SEED, digest)
+        signature = self.tools.sign(self.tools.KEY_SEED, b"BPC-CHECKPOINT-3\0" + digest)
         return statement | {"signature": base64.b64encode(signature).decode()}
 
     def inclusion(self, index: int, size: int) -> Json:

@@ -535,41 +535,6 @@ def event_vectors() -> Vectors:
     return {"chain": {"description": "the example of docs/formats.md and two that follow", "events": events}}
 
 
-def checkpoint_vector(description: str, heads: list[tuple[str, str, int]]) -> dict[str, Any]:
-    listed = [
-        {
-            "aggregate_type": kind,
-            "aggregate_id": id_of(name),
-            "aggregate_version": version,
-            "event_hash": digest_of(name),
-        }
-        for kind, name, version in heads
-    ]
-    members = {
-        "checkpoint_version": "BPC-CHECKPOINT-1",
-        "tenant_id": id_of("tenant"),
-        "taken_at": "2027-03-02T00:00:00.000000Z",
-        "heads": sorted(listed, key=lambda head: (head["aggregate_type"], head["aggregate_id"])),
-        "signing_key_id": "key-2027-1",
-    }
-    digest = sha256(canonical(members))
-    signature = base64.b64encode(sign(KEY_SEED, digest)).decode()
-    signed = canonical(members | {"signature": signature}).decode()
-    return {
-        "description": description,
-        "input": {"heads": listed, "seed": KEY_SEED.hex()},
-        "expected": {"sha256": digest.hex(), "signed": signed},
-    }
-
-
-def checkpoint_vectors() -> Vectors:
-    heads = [("rules", "rules", 2), ("passport", "passport", 3), ("passport", "passport two", 1)]
-    return {
-        "three_heads": checkpoint_vector("the example of docs/formats.md", heads),
-        "no_heads": checkpoint_vector("a tenant to whom nothing has happened", []),
-    }
-
-
 def qr_vectors() -> Vectors:
     members = receipt_members()
     hashes = {
@@ -617,7 +582,6 @@ FORMATS: dict[str, Callable[[], Vectors]] = {
     "receipt": receipt_vectors,
     "sign": sign_vectors,
     "event": event_vectors,
-    "checkpoint": checkpoint_vectors,
     "event_tree": beside("event_tree_vectors", sys.modules[__name__]),
     "qr": qr_vectors,
 }

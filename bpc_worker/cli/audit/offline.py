@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from bpc_worker.cli._common.bundle import registry_of
 from bpc_worker.cli._common.options import FILE, json_option, keys_option
 from bpc_worker.cli._common.output import (
     EXIT_FAILED,
@@ -18,10 +17,13 @@ from bpc_worker.cli._common.output import (
     tell,
 )
 from bpc_worker.cli._common.startup import explained
+from bpc_worker.cli._common.trust import SignedBy, Trusted, trusted_keys
 from bpc_worker.cli.audit import audit
 from bpc_worker.cli.audit.files import reading
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from collections.abc import Sequence
+
     from bpc_worker.core.audit.checkpoint import Statement
     from bpc_worker.core.audit.checkpoint_compare import Counts
     from bpc_worker.core.audit.event_proof import Proof
@@ -49,12 +51,14 @@ def compare(*, old: Path, new: Path, keys_file: Path | None, as_json: bool) -> N
     """
     with ExitStack() as files, explained():
         before, after = (files.enter_context(reading("checkpoint", path)) for path in (old, new))
-        _check_pair(before, after, keys_file, old)
+        signers = _check_pair(before, after, keys_file)
         counts, broken = _compared(before, after)
     if as_json:
         show_json({"valid": not broken, "same": counts.same, "grown": counts.grown, "begun": counts.begun,
-                   "broken": broken})  # fmt: skip
+                   "broken": broken, "signed_by": [by.members() for by in signers]})  # fmt: skip
     else:
+        for by in signers:
+            click.echo(f"signed with {printable(str(by))}")
         for each in broken:
             click.echo(f"BROKEN  {printable(each)}")
         told = f"{counts.same} chains are the same, {counts.grown} grew, {counts.begun} began since"
@@ -62,18 +66,30 @@ def compare(*, old: Path, new: Path, keys_file: Path | None, as_json: bool) -> N
     raise SystemExit(EXIT_FAILED if broken else 0)
 
 
-def _check_pair(old: "Kept", new: "Kept", keys_file: Path | None, beside: Path) -> None:
+def _check_pair(old: "Kept", new: "Kept", keys_file: Path | None) -> list[SignedBy]:
+    """Who signed them; each signer once."""
     from bpc_worker.pipeline.audit.checkpoints import check_signature
 
-    registry = registry_of(keys_file, beside)
+    keys = trusted_keys(keys_file)
     for kept in (old, new):
-        check_signature(registry, kept)
+        check_signature(keys.registry, kept)
     if old.taken.tenant_id != new.taken.tenant_id:
         fail(EXIT_USAGE, "the checkpoints are of two tenants", "name two of the same tenant")
     if old.taken.taken_at > new.taken.taken_at:
         fail(EXIT_USAGE, "the first checkpoint is younger than the second", "name the older one first")
     if not (old.listed and new.listed):
         tell("a checkpoint without its list of heads tells of its tree only")
+    return _signers(keys, [old.statement, new.statement])
+
+
+def _signers(keys: Trusted, statements: "Sequence[Statement]") -> list[SignedBy]:
+    from bpc_worker.core.base.messages import Kind
+
+    names = dict.fromkeys(each.taken.signing_key_id for each in statements)
+    signers = [keys.signer(name, Kind.CHECKPOINT) for name in names]
+    for by in signers:
+        by.warn()
+    return signers
 
 
 def _compared(old: "Kept", new: "Kept") -> "tuple[Counts, list[str]]":
@@ -86,9 +102,8 @@ def _compared(old: "Kept", new: "Kept") -> "tuple[Counts, list[str]]":
             if len(broken) < _MOST_SHOWN:
                 chain = f"{each.key[0]} {each.key[1]} version {each.version}"
                 broken.append(f"{chain}  {each.change}: expected {each.expected}, found {each.found}")
-    if old.statement is not None and new.statement is not None:
-        trouble = compare_trees(old.statement.tree, new.statement.tree)
-        broken += [trouble] if trouble else []
+    trouble = compare_trees(old.statement.tree, new.statement.tree)
+    broken += [trouble] if trouble else []
     return counts, broken
 
 
@@ -110,19 +125,23 @@ def check_proof(*, proof: Path, keys_file: Path | None, checkpoints: tuple[Path,
     """
     from bpc_worker.core.audit.event_proof import ProofError, parse_proof, verify_proof
 
+    keys = trusted_keys(keys_file)
     data = _proof_bytes(proof)
-    registry = registry_of(keys_file, proof)
     try:
         found = parse_proof(data)
-        verify_proof(found, registry)
+        verify_proof(found, keys.registry)
     except ProofError as error:
         _refused(proof, str(error), as_json=as_json)
     _check_own(proof, found, checkpoints, as_json=as_json)
     about = _about(found)
+    signers = _signers(keys, [statement for _, statement in _statements(found)])
     if as_json:
-        show_json({"proof": str(proof), "valid": True} | about)
+        signed_by = [by.members() for by in signers]
+        show_json({"proof": str(proof), "valid": True} | about | {"signed_by": signed_by})
     else:
         click.echo(f"{proof}: valid")
+        for by in signers:
+            click.echo(f"  signed with {printable(str(by))}")
         for name, value in about.items():
             click.echo(f"  {name:<18} {printable(str(value))}")
 

@@ -89,17 +89,17 @@ def _public_key(text: str) -> bytes:
 @json_option("One JSON object per key.")
 @config_option
 def keys_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
-    r"""List the tenant's public keys: key id, status, public key in base64.
+    r"""List the tenant's public keys: key id, status, public key in base64, fingerprint (RFC 7638).
 
     \b
     Example: bpc-worker keys list --tenant acme
     """
-    from bpc_worker.files.keys import base64
+    from bpc_worker.files.keys import base64, thumbprint
     from bpc_worker.pipeline.keys import list_keys
 
     show_list(
         in_pipeline(config_path, tenant, list_keys),
-        lambda each: [each.key_id, each.status, base64(each.public_key)],
+        lambda each: [each.key_id, each.status, base64(each.public_key), thumbprint(each.public_key)],
         as_json=as_json,
         encode=lambda each: json_text(_entry(each)),
         nothing="no keys yet; register the configured one with `bpc-worker keys add`",

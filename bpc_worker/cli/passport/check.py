@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpc_worker.cli._common.bundle import BUNDLE, parts_of, proved_of, registry_of, sources_of
-from bpc_worker.cli._common.options import FILE, config_option, json_option, keys_option
+from bpc_worker.cli._common.bundle import BUNDLE, parts_of, sources_of
+from bpc_worker.cli._common.options import config_option, json_option, keys_option
 from bpc_worker.cli._common.output import (
     EXIT_FAILED,
     EXIT_NOT_FOUND,
-    EXIT_USAGE,
     fail,
     on_one_line,
     printable,
+    tell,
 )
 from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli._common.startup import explained
+from bpc_worker.cli._common.trust import SignedBy, Trusted, trusted_keys
 from bpc_worker.cli.passport import passport
+from bpc_worker.cli.passport.views import is_view, verify_file
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.bundle import BundleError, Verified
@@ -36,7 +38,8 @@ _tenant_option = click.option(
 @passport.command("verify", epilog=BUNDLE)
 @click.argument("bundles", nargs=-1, required=True, metavar="BUNDLE...")
 @keys_option
-@click.option("--facts", "facts_file", type=FILE, help="The facts, if they are not in the bundle.")
+@click.option("--audience", help="Of a view: whom it has to be complete for.")
+@click.option("--id", "identifier", metavar="URL", help="Of a view: the battery it has to be about.")
 @_tenant_option
 @json_option("One JSON object per bundle.")
 @config_option
@@ -44,27 +47,32 @@ def verify(
     bundles: tuple[str, ...],
     *,
     keys_file: Path | None,
-    facts_file: Path | None,
+    audience: str | None,
+    identifier: str | None,
     tenant: str | None,
     as_json: bool,
     config_path: str | None,
 ) -> None:
-    r"""Check the signature, hashes, proof and QR text of a passport.
+    r"""Check a passport: the bundle of an archive, or the view that somebody was given.
 
-    Without the facts, every computation is done again (arithmetic); with them, also that each value
-    stands in the fact that the proof names (full). A bundle needs no database. Without --keys, those in a
-    keys.json beside the bundle are taken.
+    A bundle is made again from its facts and rules, and every part compared. Of a view: the signature, every
+    disclosure, and whom it is complete for. Neither needs a database; both need the issuer's keys, which are
+    those of --keys or BPC_KEYS_FILE alone.
 
     Exit codes: 0 valid, 1 one is not valid, 2 there is nothing to check, or no keys to check it with.
 
     \b
     Example: bpc-worker passport verify passport.zip --keys keys.json
+             bpc-worker passport verify view.sd-jwt --audience public --keys keys.json
     """
     found = [
-        _verified(
+        verify_file(
+            bundle, trusted_keys(keys_file), audience=audience, identifier=identifier, as_json=as_json
+        )
+        if tenant is None and is_view(bundle)
+        else _verified(
             bundle,
             keys_file=keys_file,
-            facts_file=facts_file,
             tenant=tenant,
             as_json=as_json,
             config_path=config_path,
@@ -78,32 +86,36 @@ def _verified(
     bundle: str,
     *,
     keys_file: Path | None,
-    facts_file: Path | None,
     tenant: str | None,
     as_json: bool,
     config_path: str | None,
 ) -> bool:
     """Whether it is valid, told already."""
-    from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, BundleError, verify_bundle
+    from bpc_worker.core.base.messages import Kind
+    from bpc_worker.core.passport.bundle import BundleError, verify_bundle
 
     status: str | None = None
     stored = _stored(bundle, tenant, config_path)
-    if stored is not None and facts_file is not None:
-        fail(EXIT_USAGE, "--facts is for a bundle: the database has the facts", "leave --facts out")
     try:
+        keys = _trusted(stored, keys_file)
         if stored is None:
-            parts = parts_of(bundle, facts_file)
-            registry = registry_of(keys_file, Path(bundle))
+            parts = parts_of(bundle)
         else:
             status, parts = stored.row.status, _stored_parts(stored)
-            registry = stored.registry if keys_file is None else registry_of(keys_file, Path(bundle))
-        verified = verify_bundle(parts, registry)
+        verified = verify_bundle(parts, keys.registry)
     except BundleError as error:
         _tell_not_valid(bundle, error, as_json=as_json)
         return False
-    absent = sorted({PAYLOAD, PROOF, FACTS} - set(parts))
-    _valid(bundle, verified, absent, status, as_json=as_json)
+    by = keys.signer(verified.receipt.signing_key_id, Kind.RECEIPT)
+    _valid(bundle, verified, by, status, as_json=as_json)
     return True
+
+
+def _trusted(stored: "StoredVersion | None", keys_file: Path | None) -> Trusted:
+    """Those that are named go before those of the database, which go with what is in it."""
+    if stored is None or keys_file is not None:
+        return trusted_keys(keys_file)
+    return Trusted(stored.registry, "the tenant's registry")
 
 
 def _stored(wanted: str, tenant: str | None, config_path: str | None) -> "StoredVersion | None":
@@ -122,9 +134,15 @@ def _stored_parts(stored: "StoredVersion") -> dict[str, bytes]:
 
 
 def _valid(
-    bundle: str, verified: "Verified", absent: list[str], status: str | None, *, as_json: bool
+    bundle: str,
+    verified: "Verified",
+    by: SignedBy,
+    status: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     receipt = verified.receipt
+    by.warn()
     if as_json:
         checks = [{"check": what, "found": found} for what, found in verified.checks]
         about = {
@@ -134,19 +152,18 @@ def _valid(
             "passport_version_id": str(receipt.passport_version_id),
             "issued_at": receipt.issued_at.isoformat(),
             "law_date": receipt.law_date.isoformat(),
+            "signed_by": by.members(),
             "checks": checks,
-            "absent": absent,
             "unchecked": [*verified.unchecked],
         }
         click.echo(json.dumps(about if status is None else about | {"status": status}))
         return
     for what, found in verified.checks:
         click.echo(f"ok  {what:<9}  {printable(found)}")
+    click.echo(f"signed with {printable(str(by))}")
     click.echo(f"valid: passport {receipt.passport_id}, version {receipt.passport_version_id}")
     if status is not None:
         click.echo(f"status: {status}")
-    if absent:
-        click.echo(f"not in the bundle, so not checked: {', '.join(absent)}", err=True)
     if verified.unchecked:
         click.echo(f"in the bundle, but not signed: {', '.join(verified.unchecked)}", err=True)
 
@@ -179,53 +196,42 @@ def explain(
 ) -> None:
     r"""Show how a field got its value, from the published number down to the cells of the documents.
 
-    Without keys the proof is checked, but not whose it is. In the database, and where the bundle has a
-    sources.json, each fact is followed by its place in the suppliers' documents.
+    It is verified first, with the keys of --keys or BPC_KEYS_FILE. In the database, and where the bundle has
+    a sources.json, each fact is followed by its place in the suppliers' documents.
 
-    Exit codes: 0 shown, 1 the bundle is not valid, 2 it cannot be used, 3 there is no such field.
+    Exit codes: 0 shown, 1 the bundle is not valid, 2 it cannot be used, or no keys, 3 no such field.
 
     \b
     Example: bpc-worker passport explain passport.zip carbon_footprint.per_kwh --keys keys.json
     """
-    from bpc_worker.core.passport.bundle import BundleError
+    from bpc_worker.core.base.messages import Kind
+    from bpc_worker.core.passport.bundle import BundleError, verify_bundle
     from bpc_worker.core.proof.explain import explain as steps_of
 
     stored = _stored(bundle, tenant, config_path)
+    keys = _trusted(stored, keys_file)
     try:
-        if stored is None:
-            proved, sources = _from_bundle(bundle, keys_file)
-        else:
-            proved, sources = _from_database(stored, keys_file), stored.places()
+        parts, sources = _with_sources(bundle) if stored is None else (_stored_parts(stored), stored.places())
+        verified = verify_bundle(parts, keys.registry)
     except BundleError as error:
         _tell_not_valid(bundle, error, as_json=as_json)
         raise SystemExit(EXIT_FAILED) from error
+    by = keys.signer(verified.receipt.signing_key_id, Kind.RECEIPT)
+    by.warn()
+    proved = verified.proof
     if field not in proved.fields:
         fail(EXIT_NOT_FOUND, *map(on_one_line, _unknown_field(field, proved)))
     lines = steps_of(proved, field, sources)
     if as_json:
-        checked = stored is not None or keys_file is not None
-        click.echo(json.dumps({"field": field, "signature_checked": checked, "steps": lines}))
+        click.echo(json.dumps({"field": field, "signed_by": by.members(), "steps": lines}))
     else:
+        tell(f"signed with {by}")
         click.echo("\n".join(map(on_one_line, lines)))
 
 
-def _from_bundle(bundle: str, keys_file: Path | None) -> "tuple[VerifiedProof, Sources]":
-    from bpc_worker.core.passport.bundle import PROOF
-
-    parts = parts_of(bundle, None)
-    if PROOF not in parts:
-        fail(EXIT_USAGE, f"{bundle}: there is no {PROOF} in it", "ask for a bundle that has the proof")
-    return proved_of(parts, keys_file), sources_of(bundle, parts)
-
-
-def _from_database(stored: "StoredVersion", keys_file: Path | None) -> "VerifiedProof":
-    from bpc_worker.core.passport.bundle import PROOF, BundleError, verify_bundle
-
-    registry = stored.registry if keys_file is None else registry_of(keys_file, None)
-    found = verify_bundle(_stored_parts(stored), registry).proof
-    if found is None:
-        raise BundleError(PROOF, "there is none")
-    return found
+def _with_sources(bundle: str) -> "tuple[dict[str, bytes], Sources]":
+    parts = parts_of(bundle)
+    return parts, sources_of(bundle, parts)
 
 
 def _unknown_field(field: str, proved: "VerifiedProof") -> list[str]:

@@ -1,4 +1,4 @@
-"""BPC-CHECKPOINT-2: the tree over all events of a tenant and where each chain ended in it, signed.
+"""BPC-CHECKPOINT-3: the tree over all events of a tenant and where each chain ended in it, signed.
 
 A tenant may have millions of chains, so heads are written one by one, and nothing holds them all; what is
 signed has their hash. Without the list it is as good a checkpoint, and shows nobody's ids.
@@ -29,7 +29,7 @@ from bpc_worker.core.base.forms import (
 )
 from bpc_worker.core.base.hashing import sha256
 
-CHECKPOINT_VERSION = "BPC-CHECKPOINT-2"
+CHECKPOINT_VERSION = "BPC-CHECKPOINT-3"
 
 ChainKey: TypeAlias = tuple[str, UUID]
 
@@ -89,8 +89,11 @@ class Statement:
     heads_count: int
     heads_sha256: bytes
 
+    def document(self) -> bytes:
+        return encode(self._members())
+
     def hash(self) -> bytes:
-        return sha256(encode(self._members()))
+        return sha256(self.document())
 
     def signed(self, signature: bytes) -> dict[str, JsonValue]:
         """The members of a checkpoint that does not list its heads."""

@@ -1,4 +1,4 @@
-"""Reads checkpoints: BPC-CHECKPOINT-2, with or without its heads, and BPC-CHECKPOINT-1, which had no tree."""
+"""Reads BPC-CHECKPOINT-3, with or without its heads."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -11,23 +11,13 @@ from bpc_worker.core.audit.checkpoint import (
     ChainKey,
     CheckpointError,
     Statement,
-    Taken,
     check_order,
     parse_signed,
 )
-from bpc_worker.core.base.canonical_json import decode, encode
-from bpc_worker.core.base.forms import (
-    members,
-    parse_signature,
-    parse_text,
-    parse_timestamp,
-    parse_uuid,
-    raised_as,
-    read,
-)
+from bpc_worker.core.base.canonical_json import decode
+from bpc_worker.core.base.forms import raised_as
 
-_FIRST = b'{"checkpoint_version":"BPC-CHECKPOINT-1",'
-_SECOND = b'{"checkpoint_version":"%s",' % CHECKPOINT_VERSION.encode()
+_BEGINNING = b'{"checkpoint_version":"%s",' % CHECKPOINT_VERSION.encode()
 _HEADS = b'"heads":['
 _LONGEST_HEAD = 512
 _LONGEST_ENDING = 4096
@@ -36,35 +26,28 @@ _LONGEST_ENDING = 4096
 class CheckpointReader:
     """Iterates over the heads in these bytes; what the members below say is there after the last one.
 
-    Nothing of it counts before the signature over the hash was verified.
+    Nothing of it counts before the signature over the statement was verified.
     """
 
-    taken: Taken
+    statement: Statement
     signature: bytes
-    hash: bytes
-    statement: Statement | None = None  # of the first version there is none: it had no tree
     listed = True  # whether it has its list of heads
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._buffer = b""
         self._offset = 0  # of the buffer in the whole
-        self._hash = hashlib.sha256()
+        self._list = hashlib.sha256()  # what is signed has the hash of the list
         self._count = 0
 
     def __iter__(self) -> Iterator[ChainHead]:
-        if self._sees(_FIRST):
-            self._take(_FIRST + _HEADS)  # all of it is signed as it stands
-            yield from self._heads()
-            self._end_of_first()
-            return
-        self._take(_SECOND)
+        self._take(_BEGINNING)
         self.listed = self._sees(_HEADS)
         if self.listed:
             self._take(_HEADS)
-            self._hash = hashlib.sha256(b"[")  # what is signed has the hash of the list
+            self._list = hashlib.sha256(b"[")
             yield from self._heads()
-        self._end_of_second()
+        self._end()
 
     def _heads(self) -> Iterator[ChainHead]:
         before: ChainKey | None = None
@@ -92,34 +75,19 @@ class CheckpointReader:
             event_hash=bytes.fromhex(found[4].decode()),
         )
 
-    def _end_of_first(self) -> None:
-        self._take(b",")
-        with raised_as(CheckpointError):
-            names = ("signature", "signing_key_id", "taken_at", "tenant_id")
-            found = members(decode(b"{" + self._rest()), names)
-            self.signature = read(found, "signature", parse_signature)
-            self.taken = Taken(
-                tenant_id=read(found, "tenant_id", parse_uuid),
-                taken_at=read(found, "taken_at", parse_timestamp),
-                signing_key_id=read(found, "signing_key_id", parse_text),
-            )
-            del found["signature"]  # the rest of it is signed
-            self._hash.update(encode(found)[1:])
-        self.hash = self._hash.digest()
-
-    def _end_of_second(self) -> None:
-        heads = self._hash.digest()
+    def _end(self) -> None:
+        heads = self._list.digest()
         if self.listed:
             self._take(b",")
         with raised_as(CheckpointError):
-            statement, self.signature = parse_signed(decode(_SECOND + self._rest()))
+            statement, self.signature = parse_signed(decode(_BEGINNING + self._rest()))
         if self.listed and statement.heads_count != self._count:
             found = f"expected {statement.heads_count} heads, found {self._count}"
             raise CheckpointError("/heads_count", found)
         if self.listed and statement.heads_sha256 != heads:
             found = f"expected {statement.heads_sha256.hex()}, found {heads.hex()}"
             raise CheckpointError("/heads_sha256", found)
-        self.statement, self.taken, self.hash = statement, statement.taken, statement.hash()
+        self.statement = statement
 
     def _rest(self) -> bytes:
         self._fill(_LONGEST_ENDING + 1)
@@ -134,7 +102,7 @@ class CheckpointReader:
     def _take(self, expected: bytes) -> None:
         if not self._sees(expected):
             raise self._unexpected(expected.decode())
-        self._hash.update(expected)
+        self._list.update(expected)
         self._buffer = self._buffer[len(expected) :]
         self._offset += len(expected)
 

@@ -30,6 +30,7 @@ from bpc_worker.core.base.forms import (
 )
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.merkle import MerkleError, leaf_hash, verify_consistency, verify_inclusion
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import KeyRegistry, SignatureError, verify
 
 INCLUSION_VERSION = "BPC-INCLUSION-1"
@@ -189,7 +190,8 @@ def _parse_event(value: object) -> tuple[Event, bytes | None]:
 def _verified(place: str, checkpoint: Signed, registry: KeyRegistry) -> Statement:
     statement = checkpoint.statement
     try:
-        verify(registry, statement.taken.signing_key_id, statement.hash(), checkpoint.signature)
+        key_id = statement.taken.signing_key_id
+        verify(registry, key_id, Kind.CHECKPOINT, statement.document(), checkpoint.signature)
     except SignatureError as error:
         raise ProofError(f"{place}/signature", error.message) from None
     return statement

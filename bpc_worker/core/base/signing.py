@@ -1,4 +1,4 @@
-"""BPC-SIGN-1: Ed25519 (RFC 8032) over the 32 raw bytes of a receipt hash.
+"""BPC-SIGN-1: Ed25519 (RFC 8032) over the message of a document, which its kind makes of it.
 
 Public keys come from a registry, never from what is being verified. The library below verifies with
 any 32 bytes as a public key. Under a key of small order one signature fits many messages, and a
@@ -14,7 +14,8 @@ from typing import Never, Protocol
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from bpc_worker.core.base.forms import HASH_SIZE, SIGNATURE_SIZE
+from bpc_worker.core.base.forms import SIGNATURE_SIZE
+from bpc_worker.core.base.messages import Kind, message
 
 KEY_SIZE = 32
 SEED_SIZE = 32
@@ -32,6 +33,7 @@ class Fault(StrEnum):
     OTHER_KEY = "OTHER_KEY"
     NOT_ACTIVE = "NOT_ACTIVE"
     REVOKED = "REVOKED"
+    OTHER_PURPOSE = "OTHER_PURPOSE"
     WRONG_LENGTH = "WRONG_LENGTH"
     KEY_NOT_CANONICAL = "KEY_NOT_CANONICAL"
     KEY_NOT_ON_CURVE = "KEY_NOT_ON_CURVE"
@@ -58,6 +60,25 @@ class KeyStatus(StrEnum):
     REVOKED = "REVOKED"
 
 
+class Purpose(StrEnum):
+    """What a key may sign. One key may have the first two; one of status lists lies where more hands are."""
+
+    PASSPORT = "passport"
+    CHECKPOINT = "checkpoint"
+    STATUS = "status"
+
+
+PURPOSE_OF = MappingProxyType(
+    {
+        Kind.RECEIPT: Purpose.PASSPORT,
+        Kind.VIEW: Purpose.PASSPORT,
+        Kind.CHECKPOINT: Purpose.CHECKPOINT,
+        Kind.STATUS_LIST: Purpose.STATUS,
+    }
+)
+USUAL_PURPOSES = frozenset({Purpose.PASSPORT, Purpose.CHECKPOINT})
+
+
 class Holder(Protocol):
     """Whoever has a private key, and so can be asked to sign."""
 
@@ -79,8 +100,8 @@ class Ed25519Signer:
         self.key_id = key_id
         self.public_key = self._private_key.public_key().public_bytes_raw()
 
-    def sign(self, receipt_hash: bytes) -> bytes:
-        return self._private_key.sign(receipt_hash)
+    def sign(self, kind: Kind, document: bytes) -> bytes:
+        return self._private_key.sign(message(kind, document, self.key_id))
 
     def __repr__(self) -> str:
         return f"Ed25519Signer(key_id={self.key_id!r}, public_key={self.public_key.hex()})"
@@ -93,6 +114,7 @@ class Ed25519Signer:
 class RegisteredKey:
     public_key: bytes
     status: KeyStatus
+    purposes: frozenset[Purpose] = USUAL_PURPOSES
 
     def __post_init__(self) -> None:
         # A status that came as plain text must not pass by the comparisons below.
@@ -117,23 +139,27 @@ class KeyRegistry:
         object.__setattr__(self, "keys", MappingProxyType(keys))
         object.__setattr__(self, "_revoked", revoked)
 
-    def key(self, key_id: str) -> RegisteredKey:
-        """A key that may verify."""
+    def key(self, key_id: str, kind: Kind) -> RegisteredKey:
+        """A key that may verify documents of this kind."""
         found = self.keys.get(key_id)
         if found is None:
             raise SignatureError(Fault.UNKNOWN_KEY, f"key {key_id!r} is not in the registry")
         if found.public_key in self._revoked:  # whatever other name it goes by
             raise SignatureError(Fault.REVOKED, f"key {key_id!r} is revoked")
+        if PURPOSE_OF[kind] not in found.purposes:
+            named = ", ".join(sorted(found.purposes))
+            reason = f"key {key_id!r} is for another purpose: {named}, not {PURPOSE_OF[kind]}"
+            raise SignatureError(Fault.OTHER_PURPOSE, reason)
         return found
 
 
-def check_may_sign(holder: Holder, registry: KeyRegistry, *, key_id: str) -> None:
-    """`holder` has the key that the receipt names, and that key is ACTIVE."""
-    key = registry.key(key_id)
+def check_may_sign(holder: Holder, registry: KeyRegistry, kind: Kind, *, key_id: str) -> None:
+    """`holder` has the key that the document names, and that key is ACTIVE and for such documents."""
+    key = registry.key(key_id, kind)
     if key.status is not KeyStatus.ACTIVE:
         raise SignatureError(Fault.NOT_ACTIVE, f"key {key_id!r}: expected ACTIVE, found {key.status}")
     if holder.key_id != key_id:
-        reason = f"the receipt names key {key_id!r}, the signer holds {holder.key_id!r}"
+        reason = f"the {kind} names key {key_id!r}, the signer holds {holder.key_id!r}"
         raise SignatureError(Fault.OTHER_KEY, reason)
     if holder.public_key != key.public_key:
         expected, found = key.public_key.hex(), holder.public_key.hex()
@@ -141,15 +167,15 @@ def check_may_sign(holder: Holder, registry: KeyRegistry, *, key_id: str) -> Non
         raise SignatureError(Fault.OTHER_KEY, reason)
 
 
-def check_receipt_hash(receipt_hash: bytes) -> None:
-    """Nothing but a hash is ever signed."""
-    _check_length("receipt hash", receipt_hash, HASH_SIZE)
+def verify(registry: KeyRegistry, key_id: str, kind: Kind, document: bytes, signature: bytes) -> None:
+    """The holder of the registered key signed this document as one of this kind."""
+    verify_ed25519(registry.key(key_id, kind).public_key, message(kind, document, key_id), signature)
 
 
-def verify(registry: KeyRegistry, key_id: str, receipt_hash: bytes, signature: bytes) -> None:
-    """The holder of the registered key signed this receipt hash."""
-    check_receipt_hash(receipt_hash)
-    verify_ed25519(registry.key(key_id).public_key, receipt_hash, signature)
+def sign_ed25519(seed: bytes, message: bytes) -> bytes:
+    """For keys that sign nothing else, as those of webhooks: with them alone bytes are handed over."""
+    _check_length("seed", seed, SEED_SIZE)
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
 
 
 def verify_ed25519(public_key: bytes, message: bytes, signature: bytes) -> None:

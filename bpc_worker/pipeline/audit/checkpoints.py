@@ -16,7 +16,8 @@ from bpc_worker.core.audit.checkpoint import (
 )
 from bpc_worker.core.audit.checkpoint_reader import CheckpointReader
 from bpc_worker.core.base import signing
-from bpc_worker.domain.signing import sign_receipt_hash
+from bpc_worker.core.base.messages import Kind
+from bpc_worker.domain.signing import sign_document
 from bpc_worker.files.writing import pieces
 from bpc_worker.handler_api import Signer, Tx
 from bpc_worker.jobs.errors import Code, Permanent
@@ -33,12 +34,14 @@ class Kept:
     """A checkpoint that was kept; nothing in it counts before its signature was verified."""
 
     file: BinaryIO
-    taken: Taken
     heads: int  # in its list
     listed: bool
-    statement: Statement | None  # None: of the first version, without a tree
+    statement: Statement
     signature: bytes
-    hash: bytes
+
+    @property
+    def taken(self) -> Taken:
+        return self.statement.taken
 
 
 async def write_checkpoint(pipeline: PipelineSession, file: BinaryIO) -> Kept:
@@ -59,10 +62,7 @@ async def write_checkpoint(pipeline: PipelineSession, file: BinaryIO) -> Kept:
     statement = writer.statement(tree)
     signature = await _signed(signer, registry, statement)
     file.write(writer.ending(tree, signature))
-    return Kept(
-        file=file, taken=taken, heads=writer.count, listed=True, statement=statement, signature=signature,
-        hash=statement.hash(),
-    )  # fmt: skip
+    return Kept(file=file, heads=writer.count, listed=True, statement=statement, signature=signature)
 
 
 def read_checkpoint(file: BinaryIO) -> Kept:
@@ -70,15 +70,18 @@ def read_checkpoint(file: BinaryIO) -> Kept:
     reader = CheckpointReader(pieces(file))
     count = sum(1 for _ in _well_formed(reader))
     return Kept(
-        file=file, taken=reader.taken, heads=count, listed=reader.listed, statement=reader.statement,
-        signature=reader.signature, hash=reader.hash,
-    )  # fmt: skip
+        file=file,
+        heads=count,
+        listed=reader.listed,
+        statement=reader.statement,
+        signature=reader.signature,
+    )
 
 
 def heads_of(kept: Kept) -> Iterator[ChainHead]:
     reader = CheckpointReader(pieces(kept.file))
     yield from _well_formed(reader)
-    if reader.hash != kept.hash:
+    if reader.statement != kept.statement:
         raise Permanent(Code.VALIDATION_ERROR, "the checkpoint was changed while it was being read")
 
 
@@ -91,7 +94,8 @@ async def marks_of(kept: Kept | None) -> AsyncIterator[ChainHead]:
 
 def check_signature(registry: signing.KeyRegistry, kept: Kept) -> None:
     try:
-        signing.verify(registry, kept.taken.signing_key_id, kept.hash, kept.signature)
+        key_id, document = kept.taken.signing_key_id, kept.statement.document()
+        signing.verify(registry, key_id, Kind.CHECKPOINT, document, kept.signature)
     except signing.SignatureError as error:
         raise Permanent(Code.SIGNATURE_INVALID, f"the checkpoint: {error.message}") from error
 
@@ -118,7 +122,8 @@ async def _tree(pipeline: PipelineSession, tx: Tx, events: int) -> Tree:
 
 async def _signed(signer: Signer, registry: signing.KeyRegistry, statement: Statement) -> bytes:
     try:
-        return await sign_receipt_hash(signer, registry, statement.hash(), key_id=signer.key_id)
+        document = statement.document()
+        return await sign_document(signer, registry, Kind.CHECKPOINT, document, key_id=signer.key_id)
     except signing.SignatureError as error:
         if error.fault is signing.Fault.BAD_SIGNATURE:
             raise Permanent(Code.SIGNATURE_INVALID, error.message) from error

@@ -74,11 +74,6 @@ async def prove_consistency(pipeline: PipelineSession, old: Kept, new: Kept) -> 
 
 
 def _signed(kept: Kept) -> Signed:
-    if kept.statement is None:
-        hint = "take a new one with `bpc-worker audit checkpoint`"
-        raise Permanent(
-            Code.VALIDATION_ERROR, f"a BPC-CHECKPOINT-1 has no tree to prove anything with; {hint}"
-        )
     return Signed(statement=kept.statement, signature=kept.signature)
 
 

@@ -19,7 +19,7 @@ async def verify(pipeline: PipelineSession, against: Kept | None = None) -> Repo
         report.chains, report.events = walk.chains, walk.events
         counted = await leaves.count(tx, pipeline.tenant_id)
         report.leaves = counted.leaves
-        signed = against.statement.tree if against is not None and against.statement is not None else None
+        signed = None if against is None else against.statement.tree
         report.leaf_findings = await leaves.look_at_leaves(
             tx, pipeline.tenant_id, counted, expected=walk.leaves, signed=signed
         )

@@ -12,7 +12,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from bpc_worker.core.base.canonical_json import encode
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind, message
 from bpc_worker.core.base.signing import (
     Ed25519Signer,
     Fault,
@@ -21,7 +23,7 @@ from bpc_worker.core.base.signing import (
     RegisteredKey,
     SignatureError,
 )
-from bpc_worker.domain.signing import sign_receipt_hash
+from bpc_worker.domain.signing import sign_document
 from bpc_worker.handler_api import Command
 from bpc_worker.jobs.errors import JobError, Permanent, Retryable
 from bpc_worker.keys.command_signer import CommandSigner
@@ -30,7 +32,7 @@ from tests.support import signing_program
 SEED = sha256(b"a seed in an HSM")
 KEY = Ed25519Signer("hsm-1", SEED)
 REGISTRY = KeyRegistry({"hsm-1": RegisteredKey(KEY.public_key, KeyStatus.ACTIVE)})
-HASH = sha256(b"a receipt")
+RECEIPT = encode({"a": "receipt"})
 PROGRAM = str(signing_program.__file__)
 
 
@@ -42,24 +44,27 @@ def signer(folder: Path, how: str, *more: str, timeout_seconds: float = 20.0) ->
     return CommandSigner("hsm-1", KEY.public_key, command)
 
 
-async def signature(by: CommandSigner) -> bytes:
-    return await sign_receipt_hash(by, REGISTRY, HASH, key_id="hsm-1")
+async def signature(by: CommandSigner, kind: Kind = Kind.RECEIPT) -> bytes:
+    return await sign_document(by, REGISTRY, kind, RECEIPT, key_id="hsm-1")
 
 
 @pytest.mark.parametrize("how", ["honest", "in hex"])
 async def test_a_program_signs(tmp_path: Path, how: str) -> None:
-    assert await signature(signer(tmp_path, how)) == KEY.sign(HASH)
+    assert await signature(signer(tmp_path, how)) == KEY.sign(Kind.RECEIPT, RECEIPT)
 
 
-async def test_it_gets_the_hash_the_name_of_the_key_and_nothing_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", [Kind.RECEIPT, Kind.VIEW, Kind.CHECKPOINT])
+async def test_it_gets_the_message_its_kind_the_document_and_nothing_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind
 ) -> None:
     monkeypatch.setenv("BPC_DATABASE_URL", "postgresql://u:hunter2@h/d")
     told = tmp_path / "told"
-    await signature(signer(tmp_path, "tells", str(told)))
-    asked, environment, descriptors = ast.literal_eval(told.read_text())
+    await signature(signer(tmp_path, "tells", str(told)), kind)
+    asked, environment, descriptors, last, document, mode = ast.literal_eval(told.read_text())
 
-    assert asked == HASH.hex()
+    assert asked == message(kind, RECEIPT, "hsm-1").hex()
+    assert (last, document, mode) == (kind.value, RECEIPT, "0o400")
+    assert not await asyncio.to_thread(Path(environment.pop("BPC_DOCUMENT")).exists)  # any more
     environment.pop("LC_CTYPE", None)  # which a Python program gives itself
     assert environment == {
         "PATH": "/bin:/usr/bin",
@@ -97,7 +102,7 @@ async def test_a_program_that_fails_is_asked_again_later(
 def assert_silent(error: JobError) -> None:
     told = f"{error!r} {error.message} {error.detail} {error.__cause__!r} {error.__suppress_context__}"
     assert SEED.hex() not in told
-    assert KEY.sign(HASH).hex() not in told
+    assert KEY.sign(Kind.RECEIPT, RECEIPT).hex() not in told
 
 
 async def test_a_program_that_hangs_is_ended_when_its_time_is_up(tmp_path: Path) -> None:
@@ -167,7 +172,16 @@ async def test_the_program_in_the_documentation_signs(tmp_path: Path) -> None:
     program.chmod(0o700)
     documented = CommandSigner("hsm-1", KEY.public_key, Command(argv=(str(program),)))
 
-    assert await signature(documented) == KEY.sign(HASH)
+    assert await signature(documented) == KEY.sign(Kind.RECEIPT, RECEIPT)
+
+
+async def test_a_message_that_key_services_do_not_take_is_not_handed_over(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    long = encode({"a": "x" * 4096})
+    with pytest.raises(Permanent, match=r"signs at most 4096 bytes, and the view makes 5\d\d\d$"):
+        await signer(tmp_path, "tells", str(told)).sign(Kind.VIEW, long)
+
+    assert not told.exists()
 
 
 def test_it_shows_the_program_and_not_its_arguments(tmp_path: Path) -> None:

@@ -78,7 +78,6 @@ def expected_in_the_documentation() -> list[str]:
         *(of_three[name] for name in ("signed", "sha256")),
         load("event_tree/inclusion")["expected"][1],
         load("event_tree/consistency")["expected"][0],
-        *load("checkpoint/three_heads")["expected"].values(),
         *first["expected"].values(),
         *second["expected"].values(),
         disclose["input"]["disclosure_key"],

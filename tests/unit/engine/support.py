@@ -172,8 +172,8 @@ class Room:
 
     def _job_parts(self) -> JobParts:
         equipment = Equipment(
-            database=None, children=None, commands={}, policy=None, keyring=None, breakers=None, egress=None,  # type: ignore[arg-type]  # no handler here asks for them
-            turnstiles=None, settlement=self.settlements, metrics=None,  # type: ignore[arg-type]
+            database=None, ahead=None, children=None, commands={}, policy=None, keyring=None,  # type: ignore[arg-type]  # no handler here asks for them
+            breakers=None, egress=None, turnstiles=None, settlement=self.settlements, metrics=None,  # type: ignore[arg-type]
             held=HeldBytes(1),
         )  # fmt: skip
         beginnings = Beginnings(

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bpc_worker.core.base.canonical_json import encode
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Fault, KeyRegistry, KeyStatus, RegisteredKey, SignatureError, verify
-from bpc_worker.domain.signing import sign_receipt_hash
+from bpc_worker.domain.signing import sign_document
 from bpc_worker.keys.signers import LocalSigner
 
 if TYPE_CHECKING:
     from bpc_worker.handler_api import Signer
 
 SEED = sha256(b"a seed of the tests")
-HASH = sha256(b"a receipt")
+RECEIPT = encode({"a": "receipt"})
 SIGNER = LocalSigner("key-1", SEED)
 
 
@@ -26,9 +28,9 @@ def registry(status: KeyStatus = KeyStatus.ACTIVE) -> KeyRegistry:
 
 
 async def test_an_active_key_signs() -> None:
-    signature = await sign_receipt_hash(SIGNER, registry(), HASH, key_id="key-1")
+    signature = await sign_document(SIGNER, registry(), Kind.RECEIPT, RECEIPT, key_id="key-1")
 
-    verify(registry(), "key-1", HASH, signature)
+    verify(registry(), "key-1", Kind.RECEIPT, RECEIPT, signature)
 
 
 @pytest.mark.parametrize(
@@ -36,14 +38,14 @@ async def test_an_active_key_signs() -> None:
 )
 async def test_only_an_active_key_signs(status: KeyStatus, fault: Fault) -> None:
     with pytest.raises(SignatureError) as caught:
-        await sign_receipt_hash(SIGNER, registry(status), HASH, key_id="key-1")
+        await sign_document(SIGNER, registry(status), Kind.RECEIPT, RECEIPT, key_id="key-1")
 
     assert caught.value.fault is fault
 
 
-async def test_only_hashes_are_signed() -> None:
-    with pytest.raises(SignatureError, match=r"^receipt hash: expected 32 bytes, found 31$"):
-        await sign_receipt_hash(SIGNER, registry(), HASH[1:], key_id="key-1")
+async def test_a_key_signs_nothing_that_is_not_its_purpose() -> None:
+    with pytest.raises(SignatureError, match=r"^key 'key-1' is for another purpose: checkpoint, passport,"):
+        await sign_document(SIGNER, registry(), Kind.STATUS_LIST, RECEIPT, key_id="key-1")
 
 
 @dataclass
@@ -54,18 +56,19 @@ class FaultySigner:
     key_id: str = "key-1"
     public_key: bytes = SIGNER.public_key
 
-    async def sign(self, receipt_hash: bytes) -> bytes:
-        return self.answer if receipt_hash else b""
+    async def sign(self, kind: Kind, document: bytes) -> bytes:
+        return self.answer if kind and document else b""
 
 
-@pytest.mark.parametrize("kind", ["empty", "zeros", "of another hash"])
+@pytest.mark.parametrize("kind", ["empty", "zeros", "of another receipt", "of another kind"])
 async def test_a_wrong_signature_is_noticed_before_it_is_used_and_is_not_shown(kind: str) -> None:
     """A faulty Ed25519 signature beside the right one gives the private key away."""
-    other = await SIGNER.sign(sha256(HASH))
-    signer: Signer = FaultySigner({"empty": b"", "zeros": bytes(64)}.get(kind, other))
+    other = await SIGNER.sign(Kind.RECEIPT, RECEIPT + b" ")
+    answers = {"empty": b"", "zeros": bytes(64), "of another kind": await SIGNER.sign(Kind.VIEW, RECEIPT)}
+    signer: Signer = FaultySigner(answers.get(kind, other))
 
     with pytest.raises(SignatureError) as caught:
-        await sign_receipt_hash(signer, registry(), HASH, key_id="key-1")
+        await sign_document(signer, registry(), Kind.RECEIPT, RECEIPT, key_id="key-1")
 
     assert other.hex() not in str(caught.value)
     assert other[:32].hex() not in repr(caught.value)
@@ -85,11 +88,11 @@ def test_a_signer_shows_its_key_in_no_way() -> None:
 
 async def test_a_traceback_with_locals_does_not_show_it_either() -> None:
     try:
-        await sign_receipt_hash(SIGNER, registry(), b"short", key_id="key-1")
+        await sign_document(SIGNER, registry(), Kind.RECEIPT, RECEIPT, key_id="key-2")
     except SignatureError as error:
         told = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
     else:
-        pytest.fail("that is no hash")
+        pytest.fail("that is no key of the registry")
 
     assert "LocalSigner" in told
     assert SEED.hex() not in told

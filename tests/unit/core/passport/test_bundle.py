@@ -10,6 +10,7 @@ import pytest
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
 from bpc_worker.core.passport import disclosure
 from bpc_worker.core.passport.bundle import (
@@ -25,7 +26,13 @@ from bpc_worker.core.passport.bundle import (
 )
 from bpc_worker.core.passport.compile import Compiled
 from bpc_worker.core.passport.qr_text import qr_text
-from bpc_worker.core.passport.receipt import Receipt, passport_version_id, receipt_hash, signed_receipt_bytes
+from bpc_worker.core.passport.receipt import (
+    Receipt,
+    passport_version_id,
+    receipt_bytes,
+    receipt_hash,
+    signed_receipt_bytes,
+)
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.source import Limits
 from tests.support import proofs
@@ -40,8 +47,7 @@ Parts = dict[str, bytes]
 
 
 def signed(receipt: Receipt) -> bytes:
-    hashed = receipt_hash(receipt)
-    return signed_receipt_bytes(receipt, SIGNER.sign(hashed))
+    return signed_receipt_bytes(receipt, SIGNER.sign(Kind.RECEIPT, receipt_bytes(receipt)))
 
 
 def qr_of(receipt: Receipt) -> bytes:

@@ -8,6 +8,7 @@ import pytest
 
 from bpc_worker.core.base.canonical_json import decode, encode
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import KeyRegistry, KeyStatus, RegisteredKey, SignatureError, verify
 from bpc_worker.core.passport.receipt import (
     MAX_RECEIPT_BYTES,
@@ -66,7 +67,8 @@ def test_the_golden_receipt_gives_its_bytes_and_hash() -> None:
 
 def verify_signed(data: bytes) -> None:
     signed = parse_signed(data)
-    verify(REGISTRY, signed.receipt.signing_key_id, receipt_hash(signed.receipt), signed.signature)
+    key_id, document = signed.receipt.signing_key_id, receipt_bytes(signed.receipt)
+    verify(REGISTRY, key_id, Kind.RECEIPT, document, signed.signature)
 
 
 def test_the_golden_signature_is_good() -> None:

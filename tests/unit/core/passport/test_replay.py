@@ -4,9 +4,10 @@ from typing import Any
 import pytest
 
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
 from bpc_worker.core.passport.compile import Sizes
-from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, passport_version_id, receipt_hash
+from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, passport_version_id, receipt_bytes
 from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
 from bpc_worker.core.passport.snapshot import open_snapshot, seal
 from bpc_worker.core.rules.facts import make_fact
@@ -22,7 +23,7 @@ MADE = GIVEN.compiled()
 
 
 def signed(receipt: Receipt) -> SignedReceipt:
-    return SignedReceipt(receipt, SIGNER.sign(receipt_hash(receipt)))
+    return SignedReceipt(receipt, SIGNER.sign(Kind.RECEIPT, receipt_bytes(receipt)))
 
 
 STORED = Stored(
