@@ -121,7 +121,7 @@ class ChainCheck:
 
     def end(self, head: Head) -> BrokenChain | None:
         """What is wrong with the end of the chain."""
-        return _break_at_the_end(self._position, self._prev and self._prev.event_hash, head)
+        return _break_at_the_end(self._position, _hash_of(self._prev), head)
 
 
 def verify_chain(events: Iterable[ChainedEvent], head: Head | None = None) -> BrokenChain | None:
@@ -136,7 +136,7 @@ def verify_chain(events: Iterable[ChainedEvent], head: Head | None = None) -> Br
 def _break_at(
     position: int, found: ChainedEvent, before: ChainedEvent | None, aggregate: _Aggregate
 ) -> BrokenChain | None:
-    event, prev = found.event, before and before.event_hash
+    event, prev = found.event, _hash_of(before)
     if (other := _aggregate(event)) != aggregate:
         return BrokenChain(position, Flaw.OTHER_CHAIN, _named(aggregate), _named(other))
     if (version := event.aggregate_version) != position:
@@ -172,6 +172,10 @@ def _break_at_the_end(position: int, last: bytes | None, head: Head) -> BrokenCh
             position, Flaw.WRONG_HEAD, f"the head with hash {_shown(last)}", _shown(head.event_hash)
         )
     return None
+
+
+def _hash_of(event: ChainedEvent | None) -> bytes | None:
+    return None if event is None else event.event_hash
 
 
 def _aggregate(event: Event) -> _Aggregate:
