@@ -13,6 +13,7 @@ _BASE32 = re.compile(r"(?<![A-Z2-7])[A-Z2-7]{52}(?![A-Z2-7])")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{43}=(?!=)")
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]{20,}")
 _BASE64URL_HASH = 43  # characters
+_OPEN, _KEYED = "none: what it is of is public", "a secret key"
 
 
 def values_in(text: str) -> set[bytes]:
@@ -67,15 +68,16 @@ def listing(leaving: Leaving) -> list[Listed]:
     """Every value of 32 bytes that leaves."""
     salt_of = _salted(leaving)
     names = {sha256(data): name for name, data in leaving.preimages.items()}
-    free = {value: name for name, value in (leaving.open | leaving.keyed).items()}
+    free = {value: name for name, value in leaving.open.items()}
+    keyed = {value: name for name, value in leaving.keyed.items()}
     places: dict[bytes, list[str]] = {}
     for where, text in leaving.texts.items():
         for value in values_in(text):
             places.setdefault(value, []).append(where)
     listed = []
     for value, where in sorted(places.items(), key=lambda each: (each[1], each[0])):
-        name = names.get(value) or free.get(value) or "?"
-        salt = "none: it is public" if value in free else salt_of.get(name)
+        name = names.get(value) or free.get(value) or keyed.get(value) or "?"
+        salt = salt_of.get(name) or (value in free and _OPEN) or (value in keyed and _KEYED) or None
         listed.append(Listed(value, tuple(where), name, salt))
     return listed
 
