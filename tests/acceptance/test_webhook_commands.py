@@ -76,7 +76,7 @@ def test_from_the_first_test_message_to_a_replay(db: Database, run: Run, tmp_pat
         [failed] = objects(run("deliveries", "--status", "failed", "--newer", "1h", "--json"))
         assert (failed["event_type"], failed["http_status"]) == ("PASSPORT_SIGNED", 500)
         [shown] = objects(run("show", failed["webhook_delivery_id"], "--json"))
-        assert json.loads(str(shown["body"]))["payload"] == {"n": 1}
+        assert json.loads(str(shown["body"]))["payload"]["n"] == 1
         assert "content-length" in dict(shown["response_headers"])  # type: ignore[call-overload]
 
         there.answers = ok

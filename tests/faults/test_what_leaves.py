@@ -1,4 +1,4 @@
-"""One battery built twice, under two disclosure keys: no hash that leaves is in both, and none is unsalted."""
+"""One battery built twice under two disclosure keys: no hash that leaves is in both, none is unsalted."""
 
 from bpc_worker.postgres.embedded.server import Server
 from tests.support.database import database

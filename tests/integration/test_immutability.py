@@ -506,8 +506,8 @@ def test_of_two_sessions_at_the_same_place_one_appends(
 ) -> None:
     made = domain(db)
     chain = made.chain if begun else uuid4()
-    place = (made.tenant_id, chain, 2, end_of(db, chain)) if begun else (made.tenant_id, chain)
-    columns, other = an_event(*place), an_event(*place, number=1)  # type: ignore[arg-type, misc]
+    version, prev = (2, end_of(db, chain)) if begun else (1, None)
+    columns, other = (an_event(made.tenant_id, chain, version, prev, number) for number in (0, 1))
     with (
         session(db, "bpc_worker", made.tenant_id) as one,
         session(db, "bpc_worker", made.tenant_id) as two,

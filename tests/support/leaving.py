@@ -97,8 +97,8 @@ def built(db: Database, disclosure_key: bytes) -> Leaving:
     path = pipeline(db)
     with tempfile.TemporaryDirectory() as folder, receiver(Path(folder)) as there:
         endpoint(path, there.url, there.settings, events="*")
-        settings = there.settings | {"BPC_DISCLOSURE_KEY": b64encode(disclosure_key).decode()}
-        with worker(db.url_as("bpc_worker"), **settings):
+        key = b64encode(disclosure_key).decode()
+        with worker(db.url_as("bpc_worker"), BPC_DISCLOSURE_KEY=key, **there.settings):
             state = path.ended(path.build())
             assert state.state == "DONE", state.errors
             until(lambda: not _waiting(db), within=60, what="the deliveries")

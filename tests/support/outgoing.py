@@ -75,10 +75,10 @@ def listing(leaving: Leaving) -> list[Listed]:
         for value in values_in(text):
             places.setdefault(value, []).append(where)
     listed = []
-    for value, where in sorted(places.items(), key=lambda each: (each[1], each[0])):
+    for value, found_in in sorted(places.items(), key=lambda each: (each[1], each[0])):
         name = names.get(value) or free.get(value) or keyed.get(value) or "?"
         salt = salt_of.get(name) or (value in free and _OPEN) or (value in keyed and _KEYED) or None
-        listed.append(Listed(value, tuple(where), name, salt))
+        listed.append(Listed(value, tuple(found_in), name, salt))
     return listed
 
 
