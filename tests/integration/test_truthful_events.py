@@ -17,10 +17,10 @@ from bpc_worker.domain.events import Happened
 from bpc_worker.handler_api import Row, Tx
 from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.postgres.again import again
-from tests.integration.test_immutability import session
+from tests.integration.test_immutability import ROLES, insert, session
 from tests.support.chains import check_chains
 from tests.support.database import Database
-from tests.support.domain import domain
+from tests.support.domain import an_event, domain
 from tests.support.events import Connection, append, next_event, resealed
 from tests.vectors import load
 
@@ -128,6 +128,13 @@ def test_nobody_speaks_for_another(db: Database, role: str, actor_id: str) -> No
         event = next_event(connection, tenant_id, uuid4(), actor_id, {})
         with pytest.raises(errors.InsufficientPrivilege):
             append(connection, event)
+
+
+@pytest.mark.parametrize("role", sorted({*ROLES} - {*ACTORS}))
+def test_others_append_nothing(db: Database, role: str) -> None:
+    tenant_id = db.tenant()
+    with session(db, role, tenant_id) as connection, pytest.raises(errors.InsufficientPrivilege):
+        insert(connection, "events", an_event(tenant_id, uuid4()))
 
 
 @contextmanager
