@@ -42,7 +42,8 @@ class EventRow(OfChain, frozen=True):
     event_type: str
     occurred_at: datetime | None
     actor_id: str
-    payload: str
+    payload_text: str  # what is hashed
+    payload: str  # what is read
     payload_hash: bytes
     prev_event_hash: bytes | None
 
@@ -104,14 +105,17 @@ def flaw(check: ChainCheck, row: EventRow, tenant_id: UUID) -> BrokenChain | Non
         return broken
     if (own_id := event_id(event, row.event_hash)) != row.event_id:
         return BrokenChain(version, Flaw.WRONG_ID, str(own_id), str(row.event_id))
-    if (found := _payload_hash(row.payload)) != row.payload_hash.hex():
+    if (found := _payload_hash(row)) != row.payload_hash.hex():
         return BrokenChain(version, Flaw.WRONG_PAYLOAD, row.payload_hash.hex(), found)
     return None
 
 
-def _payload_hash(text: str) -> str:
-    """In hex; of a payload that has no canonical form, why."""
+def _payload_hash(row: EventRow) -> str:
+    """In hex; of a payload that has no canonical form, or another text, why."""
     try:
-        return sha256(canonical_json.encode(json.loads(text))).hex()
+        canonical = canonical_json.encode(json.loads(row.payload))
     except (ValueError, RecursionError) as error:
         return str(error)
+    if canonical != row.payload_text.encode():
+        return "another text than that of the payload"
+    return sha256(canonical).hex()

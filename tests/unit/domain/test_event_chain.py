@@ -40,7 +40,12 @@ def _row(event: Event, prev: bytes | None, own: bytes, payload: bytes) -> dict[s
         "aggregate_type", "aggregate_id", "aggregate_version", "event_type", "occurred_at", "actor_id",
         "payload_hash",
     )  # fmt: skip
-    said = {"payload": payload.decode(), "prev_event_hash": prev, "event_hash": own}
+    said = {
+        "payload": payload.decode(),
+        "payload_text": payload.decode(),
+        "prev_event_hash": prev,
+        "event_hash": own,
+    }
     return {name: getattr(event, name) for name in names} | said | {"event_id": event_id(event, own)}
 
 
@@ -68,6 +73,7 @@ async def test_a_chain_without_events_tells_nothing() -> None:
         ({"actor_id": "user:other"}, "WRONG_HASH"),
         ({"payload": '{"dsl_sha256": "other"}'}, "WRONG_PAYLOAD"),
         ({"payload": "{"}, "WRONG_PAYLOAD"),
+        ({"payload_text": "{}"}, "WRONG_PAYLOAD"),
         ({"event_id": UUID(int=1)}, "WRONG_ID"),
         ({"occurred_at": None}, "ILL_FORMED"),
         ({"aggregate_version": 3}, "GAP"),
