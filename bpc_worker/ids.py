@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 _VERSION_7 = 0x7 << 76
 _VARIANT = 0b10 << 62
 _TICKS = 1 << 12  # in a millisecond
+_SALT_BYTES = 16
 
 
 class _Ticks:
@@ -29,6 +30,11 @@ def uuid7() -> UUID:
     """A time-ordered id (RFC 9562): milliseconds first, then parts of one, then chance."""
     milliseconds, parts = divmod(_ticks.next(), _TICKS)
     return UUID(int=milliseconds << 80 | _VERSION_7 | parts << 64 | _VARIANT | secrets.randbits(62))
+
+
+def salt() -> bytes:
+    """So that what is hashed with it cannot be guessed from the hash."""
+    return secrets.token_bytes(_SALT_BYTES)
 
 
 dice = random.random  # somewhere in [0, 1): spreads load, guards nothing

@@ -4,7 +4,6 @@ from uuid import UUID
 
 import msgspec
 
-from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.passport.qr_text import QrCapacityError, qr_text
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import Happened, tell
@@ -90,10 +89,7 @@ async def _write(
             event_type="PASSPORT_QR_GENERATED",
             aggregate_type="passport",
             aggregate_id=version.passport_id,
-            payload={
-                "passport_version_id": str(version.passport_version_id),
-                "qr_payload_sha256": sha256(text.encode()).hex(),
-            },
+            payload={"passport_version_id": str(version.passport_version_id)},
         )
         await tell(tx, ctx.job, happened)
     await builds.finish(tx, build, BuildStatus.QR, payload.passport_version_id)

@@ -15,6 +15,7 @@ import msgspec
 
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.domain import builds
+from bpc_worker.domain.events import of_job
 from bpc_worker.domain.ingesting import Owner, folders_of
 from bpc_worker.domain.records import DocumentVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus
@@ -88,7 +89,7 @@ async def handle(payload: IngestDocument, ctx: Context) -> None:
         await _refuse(payload, known, ctx)
     await ctx.complete(
         lambda tx: _write(tx, payload, ctx, content, params),
-        result={"sha256": content.sha256.hex(), "bytes": content.size},
+        result={"bytes": content.size},
     )
 
 
@@ -102,7 +103,7 @@ async def _write(
             await tx.enqueue(_parse(payload, ctx, version))
     elif await builds.take_document(tx, build, payload.external_ref, version.document_version_id):
         if version.status == DocumentStatus.VALIDATED:
-            await builds.documents_done(tx, build)
+            await builds.documents_done(tx, build, actor_id=of_job(ctx.job))
         else:
             await tx.enqueue(_parse(payload, ctx, version))
 
@@ -116,7 +117,7 @@ async def _refuse(payload: IngestDocument, known: Known, ctx: Context) -> None:
             tx, build, payload.external_ref, known.document_version_id
         )
         if taken:
-            await builds.stop_rejected(tx, build)
+            await builds.stop_rejected(tx, build, actor_id=of_job(ctx.job))
 
     message = f"{payload.external_ref}: the same bytes were rejected before; send a corrected file"
     await ctx.reject(write, Permanent(Code.VALIDATION_ERROR, message, detail={"errors": known.errors}))

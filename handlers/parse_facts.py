@@ -9,7 +9,7 @@ from bpc_worker.core.base import canonical_json
 from bpc_worker.documents.model import Accepted, Declared, Problem
 from bpc_worker.documents.parse import parse_document
 from bpc_worker.domain import builds
-from bpc_worker.domain.events import Happened, tell
+from bpc_worker.domain.events import Happened, of_job, tell
 from bpc_worker.domain.records import DocumentVersion
 from bpc_worker.domain.states import DocumentStatus
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
@@ -89,7 +89,7 @@ async def handle(payload: ParseFacts, ctx: Context) -> None:
 async def _go_on(tx: Tx, payload: ParseFacts, ctx: Context) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     if build is not None and await builds.has_document(tx, build, payload.document_version_id):
-        await builds.documents_done(tx, build)
+        await builds.documents_done(tx, build, actor_id=of_job(ctx.job))
 
 
 async def _accept(
@@ -110,7 +110,7 @@ async def _accept(
         await tx.query("facts/add_sources", columns | sources)
         await _tell(tx, ctx, document, "DOCUMENT_VALIDATED", {"facts": len(facts)})
     if build is not None and await builds.has_document(tx, build, payload.document_version_id):
-        await builds.documents_done(tx, build)
+        await builds.documents_done(tx, build, actor_id=of_job(ctx.job))
 
 
 async def _reject(
@@ -121,7 +121,7 @@ async def _reject(
         if await _judged(tx, ctx, document, DocumentStatus.REJECTED, mistakes):
             await _tell(tx, ctx, document, "DOCUMENT_REJECTED", {"errors": len(mistakes)})
         if build is not None and await builds.has_document(tx, build, payload.document_version_id):
-            await builds.stop_rejected(tx, build)
+            await builds.stop_rejected(tx, build, actor_id=of_job(ctx.job))
 
     noun = "mistake" if len(mistakes) == 1 else "mistakes"
     error = Permanent(
@@ -147,11 +147,7 @@ async def _tell(tx: Tx, ctx: Context, document: Document, event: str, more: dict
         event_type=event,
         aggregate_type="document",
         aggregate_id=document.document_id,
-        payload={
-            "document_version_id": str(document.document_version_id),
-            "sha256": document.sha256.hex(),
-        }
-        | more,
+        payload={"document_version_id": str(document.document_version_id)} | more,
     )
     await tell(tx, ctx.job, happened)
 

@@ -3,16 +3,16 @@
 Whoever takes one holds the build's row first, so that two jobs that end at the same moment see each other.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 from uuid import UUID
 
 import msgspec
 
+from bpc_worker.domain.events import Happened, of_job, record, tell
 from bpc_worker.domain.records import Build
 from bpc_worker.domain.states import BuildStatus
-from bpc_worker.handler_api import Context, NewJob, Permanent, Tx
+from bpc_worker.handler_api import Code, Context, NewJob, Permanent, Tx
 from bpc_worker.rows import one, value
 
 
@@ -89,13 +89,13 @@ class _Progress(msgspec.Struct, frozen=True):
     rejected: int
 
 
-async def documents_done(tx: Tx, build: Build) -> None:
+async def documents_done(tx: Tx, build: Build, *, actor_id: str) -> None:
     """When the last document is validated: the snapshot over the build's facts, and the job that seals it."""
     progress = one(await tx.query("builds/progress", _params(build)), _Progress, "build")
     if not waits_for(build, BuildStatus.DOCUMENTS) or progress.waiting:
         return
     if progress.rejected:
-        await stop_rejected(tx, build)
+        await stop_rejected(tx, build, actor_id=actor_id)
         return
     made = value(await tx.query("builds/make_snapshot", {"tenant_id": build.tenant_id}), UUID)
     await tx.query("builds/fill_snapshot", _params(build) | {"snapshot_id": made})
@@ -109,26 +109,46 @@ async def documents_done(tx: Tx, build: Build) -> None:
     )
 
 
-async def stop_rejected(tx: Tx, build: Build | None) -> None:
+async def stop_rejected(tx: Tx, build: Build | None, *, actor_id: str) -> None:
     """Stop it with all that is wrong with its documents."""
     if build is not None and waits_for(build, BuildStatus.DOCUMENTS):
         await tx.query("builds/stop_rejected", _params(build))
+        await _tell_stopped(tx, build, BuildStatus.DOCUMENTS, Code.VALIDATION_ERROR, actor_id)
 
 
-async def stop(tx: Tx, build: Build, errors: Sequence[object]) -> None:
-    """Nothing more happens to it until somebody fixes what is listed."""
-    await tx.query("builds/stop", _params(build) | {"errors": msgspec.json.encode(errors).decode()})
+async def stop(tx: Tx, build: Build, step: BuildStatus, error: Permanent, *, actor_id: str) -> None:
+    """Nothing more happens to it until somebody fixes what is said."""
+    errors = msgspec.json.encode([{"where": error.code, "message": error.message}]).decode()
+    await tx.query("builds/stop", _params(build) | {"errors": errors})
+    await _tell_stopped(tx, build, step, error.code, actor_id)
+
+
+async def _tell_stopped(tx: Tx, build: Build, step: BuildStatus, code: str, actor_id: str) -> None:
+    """Without the words: they may quote a document."""
+    happened = Happened(
+        event_type="BUILD_STOPPED",
+        aggregate_type="build",
+        aggregate_id=build.build_id,
+        payload={"passport_id": str(build.passport_id), "step": step, "code": code},
+    )
+    await record(tx, happened, tenant_id=build.tenant_id, actor_id=actor_id)
 
 
 async def give_up(
-    ctx: Context, build_id: UUID | None, error: Permanent, step: BuildStatus, about: UUID | None = None
+    ctx: Context,
+    build_id: UUID | None,
+    error: Permanent,
+    step: BuildStatus,
+    about: UUID | None = None,
+    *happened: Happened,
 ) -> NoReturn:
     """The job fails for good, and its build stops with the same words, if it waited for this very step."""
 
     async def write(tx: Tx) -> None:
         build = await hold(tx, build_id, ctx.job.tenant_id)
         if build is not None and waits_for(build, step, about):
-            await stop(tx, build, [{"where": error.code, "message": error.message}])
+            await stop(tx, build, step, error, actor_id=of_job(ctx.job))
+        await tell(tx, ctx.job, *happened)
 
     await ctx.reject(write, error)
 

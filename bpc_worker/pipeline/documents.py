@@ -115,8 +115,6 @@ async def wait_for_document(
     clock = asyncio.get_running_loop().time
     ends_at = clock() + seconds
     job = await wait_for_job(pipeline, job_id, seconds=seconds, looked=looked)
-    if job.result is not None:  # what the worker read, should the file have changed meanwhile
-        digest = bytes.fromhex(str(job.result["sha256"]))
     document = await _if_there(pipeline, digest)
     if job.succeeded and document is not None and document.status == DocumentStatus.UPLOADED:
         parsing = await find_job(pipeline, "PARSE_FACTS", f"after {job_id}")

@@ -120,7 +120,7 @@ async def open_pipeline(
                 registry,
                 found.tenant_id,
                 found.name,
-                f"user:{login}",
+                f"login:{login}",
                 link,
                 tell,
                 tracer,

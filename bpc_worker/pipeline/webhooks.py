@@ -1,13 +1,14 @@
 """Where a tenant has its events sent to: endpoints with their secrets, and what they are told of."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
 from bpc_worker import ids, wiring
+from bpc_worker.core.base.forms import timestamp
 from bpc_worker.core.base.signing import SEED_SIZE
 from bpc_worker.core.webhook_signature import WebhookKeys, WebhookSignatureError, secret_from
 from bpc_worker.domain.events import Happened
@@ -22,9 +23,11 @@ from bpc_worker.rows import all_of
 ALL_EVENTS = "*"
 EVENT_TYPES = (
     "DOCUMENT_VALIDATED", "DOCUMENT_REJECTED", "SNAPSHOT_SEALED", "RULES_VALIDATED", "RULES_PUBLISHED",
-    "PASSPORT_COMPILED", "PASSPORT_SIGNED", "PASSPORT_QR_GENERATED", "PASSPORT_ACTIVATED",
-    "PASSPORT_SUPERSEDED", "PASSPORT_REVOKED", "PASSPORT_EXPORTED", "WEBHOOK_ENDPOINT_DISABLED",
-    "KEY_ADDED", "KEY_RETIRED", "KEY_REVOKED", "RETENTION_APPLIED", "JOB_DEAD_LETTERED",
+    "PASSPORT_COMPILED", "PASSPORT_SIGNED", "SIGNING_REFUSED", "PASSPORT_QR_GENERATED", "PASSPORT_ACTIVATED",
+    "PASSPORT_SUPERSEDED", "PASSPORT_REVOKED", "PASSPORT_EXPORTED", "BUILD_STOPPED",
+    "WEBHOOK_ENDPOINT_ADDED", "WEBHOOK_ENDPOINT_ROTATED", "WEBHOOK_ENDPOINT_ENABLED",
+    "WEBHOOK_ENDPOINT_DISABLED", "KEY_ADDED", "KEY_RETIRED", "KEY_REVOKED", "RETENTION_APPLIED",
+    "JOB_DEAD_LETTERED",
 )  # fmt: skip
 
 _SECRET_BYTES = 32
@@ -53,6 +56,7 @@ class Keys(msgspec.Struct, frozen=True):
     former_until: datetime | None = None
 
 
+@again
 async def add_endpoint(
     pipeline: PipelineSession,
     url: str,
@@ -62,13 +66,15 @@ async def add_endpoint(
     secret: str | None = None,
 ) -> Keys:
     """ACTIVE from now on, and told of every event that happens after this."""
-    target_of(url, wiring.egress_rules(pipeline.settings))
+    target = target_of(url, wiring.egress_rules(pipeline.settings))
     unknown = [each for each in event_types if each not in (*EVENT_TYPES, ALL_EVENTS)]
     if unknown:
         known = ", ".join(EVENT_TYPES)
         raise Permanent(Code.VALIDATION_ERROR, f"no event is called {unknown[0]!r}; there are {known}")
     endpoint_id, keys = ids.uuid7(), _new_keys(secret)
+    named = {"host": target.host, "event_types": sorted(set(event_types))}  # a path may be a secret
     async with pipeline.transaction() as tx:
+        await _tell(pipeline, tx, "ADDED", endpoint_id, named | {"public_key": keys.public_key.hex()})
         params = {
             "tenant_id": pipeline.tenant_id,
             "webhook_endpoint_id": endpoint_id,
@@ -76,7 +82,7 @@ async def add_endpoint(
             "max_attempts": max_attempts,
             "secret": _sealed(pipeline, keys, endpoint_id),
             "public_key": keys.public_key,
-            "event_types": sorted(set(event_types)),
+            "event_types": named["event_types"],
         }
         await tx.query("webhooks/add", params)
         await tx.query("webhooks/subscribe", params)
@@ -96,6 +102,7 @@ def _sealed(pipeline: PipelineSession, keys: WebhookKeys, endpoint_id: UUID) -> 
     return sealer.seal(keys.to_bytes(), tenant_id=pipeline.tenant_id, row_id=endpoint_id)
 
 
+@again
 async def rotate(
     pipeline: PipelineSession, wanted: str, *, overlap_seconds: float, secret: str | None = None
 ) -> Keys:
@@ -109,7 +116,10 @@ async def rotate(
             "overlap_seconds": overlap_seconds,
         }
         [row] = await tx.query("webhooks/rotate", params)
-    former_until = msgspec.convert(row["former_until"], datetime | None)
+        former_until = msgspec.convert(row["former_until"], datetime | None)
+        until = None if former_until is None else timestamp(former_until)
+        changed = {"public_key": keys.public_key.hex(), "former_until": until}
+        await _tell(pipeline, tx, "ROTATED", endpoint.webhook_endpoint_id, changed)
     return Keys(endpoint.webhook_endpoint_id, keys.secret_text, keys.public_key, former_until)
 
 
@@ -137,21 +147,32 @@ async def disable(pipeline: PipelineSession, wanted: str, reason: str) -> tuple[
         endpoint = await find_endpoint(pipeline, tx, wanted)
         if not await tx.query("webhooks/disable", of(pipeline, endpoint) | {"reason": reason}):
             return endpoint, False
-        happened = Happened(
-            event_type="WEBHOOK_ENDPOINT_DISABLED",
-            aggregate_type="webhook_endpoint",
-            aggregate_id=endpoint.webhook_endpoint_id,
-            payload={"reason": reason},
-        )
-        await pipeline.record(tx, happened)
+        await _tell(pipeline, tx, "DISABLED", endpoint.webhook_endpoint_id, {"reason": reason})
         return endpoint, True
 
 
+@again
 async def enable(pipeline: PipelineSession, wanted: str) -> tuple[Endpoint, bool]:
     """The endpoint, and whether it was switched off until now."""
     async with pipeline.transaction() as tx:
         endpoint = await find_endpoint(pipeline, tx, wanted)
-        return endpoint, bool(await tx.query("webhooks/enable", of(pipeline, endpoint)))
+        if not await tx.query("webhooks/enable", of(pipeline, endpoint)):
+            return endpoint, False
+        was = {"disabled_reason": endpoint.disabled_reason}
+        await _tell(pipeline, tx, "ENABLED", endpoint.webhook_endpoint_id, was)
+        return endpoint, True
+
+
+async def _tell(
+    pipeline: PipelineSession, tx: Tx, what: str, endpoint_id: UUID, payload: Mapping[str, object]
+) -> None:
+    happened = Happened(
+        event_type=f"WEBHOOK_ENDPOINT_{what}",
+        aggregate_type="webhook_endpoint",
+        aggregate_id=endpoint_id,
+        payload=payload,
+    )
+    await pipeline.record(tx, happened)
 
 
 def of(pipeline: PipelineSession, endpoint: Endpoint) -> dict[str, object]:

@@ -1,6 +1,6 @@
--- What a receiver gets: the same members in the same order, whatever the event.
+-- What a receiver gets: the same members in the same order, whatever the event. The payload stands there as it was hashed.
 CREATE OR REPLACE FUNCTION bpc_webhook_body(
-  event_id uuid, event_type text, aggregate_type text, aggregate_id uuid, occurred_at timestamptz, payload jsonb
+  event_id uuid, event_type text, aggregate_type text, aggregate_id uuid, occurred_at timestamptz, payload text
 ) RETURNS bytea
 LANGUAGE sql STABLE
 RETURN
@@ -40,7 +40,8 @@ AS $$
 BEGIN
   PERFORM bpc_add_delivery(
     NEW.tenant_id, e.webhook_endpoint_id, NEW.event_id, NEW.event_type,
-    bpc_webhook_body(NEW.event_id, NEW.event_type, NEW.aggregate_type, NEW.aggregate_id, NEW.occurred_at, NEW.payload),
+    bpc_webhook_body(NEW.event_id, NEW.event_type, NEW.aggregate_type, NEW.aggregate_id, NEW.occurred_at,
+                     NEW.payload_text),
     e.max_attempts)
   FROM webhook_endpoints AS e
   WHERE e.tenant_id = NEW.tenant_id AND e.status = 'ACTIVE' AND EXISTS (

@@ -5,7 +5,9 @@ DO $$
 DECLARE
   role_name text;
 BEGIN
-  FOREACH role_name IN ARRAY ARRAY['bpc_owner', 'bpc_worker', 'bpc_producer', 'bpc_operator', 'bpc_reader', 'bpc_app']
+  -- bpc_web has no grants: it lets a login name in events those who came to it, beside what bpc_app lets it do.
+  FOREACH role_name IN ARRAY ARRAY[
+    'bpc_owner', 'bpc_worker', 'bpc_producer', 'bpc_operator', 'bpc_reader', 'bpc_app', 'bpc_web']
   LOOP
     BEGIN
       IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN

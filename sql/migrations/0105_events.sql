@@ -1,9 +1,10 @@
 -- The audit trail: events chained by hash, one chain per aggregate, where each chain ends, and the order in which its events
 -- are leaves of a tree.
 -- Former release: keeps working.
--- Functions first: ids, guards, event_heads
+-- Functions first: ids, guards, event_forms, event_heads
 
--- Types are compared byte by byte, as whoever walks the chains of all aggregates compares them.
+-- Types are compared byte by byte, as whoever walks the chains of all aggregates compares them. What is hashed is the text
+-- of the payload; to read it there is the same as jsonb, and nobody can make the two differ.
 CREATE TABLE events (
   event_id          uuid PRIMARY KEY GENERATED ALWAYS AS (bpc_event_id(occurred_at, event_hash)) STORED,
   tenant_id         uuid NOT NULL REFERENCES tenants,
@@ -13,7 +14,8 @@ CREATE TABLE events (
   event_type        text NOT NULL CHECK (event_type ~ '^[A-Z][A-Z_]{2,63}$'),
   occurred_at       timestamptz NOT NULL CHECK (occurred_at >= '1970-01-01Z' AND occurred_at < '9999-01-01Z'),
   actor_id          text NOT NULL CHECK (length(actor_id) BETWEEN 1 AND 200),
-  payload           jsonb NOT NULL,
+  payload_text      text NOT NULL,
+  payload           jsonb NOT NULL GENERATED ALWAYS AS (payload_text::jsonb) STORED,
   payload_hash      bytea NOT NULL CHECK (octet_length(payload_hash) = 32),
   prev_event_hash   bytea CHECK (octet_length(prev_event_hash) = 32),
   event_hash        bytea NOT NULL CHECK (octet_length(event_hash) = 32),
@@ -28,6 +30,7 @@ CREATE TABLE event_heads (
   aggregate_id      uuid NOT NULL,
   aggregate_version integer NOT NULL,
   event_hash        bytea NOT NULL,
+  occurred_at       timestamptz NOT NULL,
   PRIMARY KEY (tenant_id, aggregate_type, aggregate_id)
 );
 
@@ -51,7 +54,7 @@ CREATE TABLE event_leaf_heads (
   PRIMARY KEY (tenant_id, aggregate_type, aggregate_id)
 );
 
-CREATE TRIGGER events_move_head AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION bpc_move_event_head();
+CREATE TRIGGER events_are_true AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION bpc_take_event();
 
 CREATE TRIGGER events_are_for_ever BEFORE UPDATE OR DELETE ON events
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('events are for ever');

@@ -234,7 +234,7 @@ def test_the_registry_of_keys_is_what_verification_reads(db: Database, run: Run,
     assert json.loads(out.read_text())["keys"] == listed == json.loads(ok(run("keys", "export")))["keys"]
     events = db.run("SELECT event_type, actor_id FROM events ORDER BY occurred_at")
     assert [row["event_type"] for row in events] == ["KEY_ADDED", "KEY_ADDED", "KEY_RETIRED", "KEY_REVOKED"]
-    assert {row["actor_id"] for row in events} == {"user:bpc_app_login"}
+    assert {row["actor_id"] for row in events} == {"login:bpc_app_login"}
 
 
 def test_the_key_of_a_signing_command_is_added_in_production_too(db: Database, run: Run) -> None:

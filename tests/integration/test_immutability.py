@@ -70,7 +70,9 @@ MOVES = {
 # What no trigger guards, because nobody but the owner of the tables has a grant on it.
 OWNERS = {
     "blobs": {"put_at"},
-    "event_heads": {"tenant_id", "aggregate_type", "aggregate_id", "aggregate_version", "event_hash"},
+    "event_heads": {
+        "tenant_id", "aggregate_type", "aggregate_id", "aggregate_version", "event_hash", "occurred_at",
+    },
     "event_leaf_heads": {"tenant_id", "aggregate_type", "aggregate_id", "aggregate_version", "event_hash"},
     "rule_packages": {"rule_package_id", "tenant_id", "name", "created_at"},
     "passport_builds": {
@@ -236,7 +238,7 @@ def test_triggers_hold_the_owner_of_the_tables_too(db: Database) -> None:
 def test_an_events_id_is_nobodys_to_choose(db: Database) -> None:
     tenant_id = domain(db).tenant_id
     with session(db, "bpc_worker", tenant_id) as connection, pytest.raises(errors.GeneratedAlways):
-        insert(connection, "events", {"tenant_id": tenant_id, "event_id": uuid4()} | an_event(uuid4()))
+        insert(connection, "events", {"event_id": uuid4()} | an_event(tenant_id, uuid4()))
 
 
 def pairs() -> list[tuple[str, str, str]]:
@@ -433,6 +435,12 @@ def test_no_version_is_compiled_with_a_key_that_is_being_retired(db: Database) -
         assert compile_it.ended() == errors.RestrictViolation.sqlstate
 
 
+def end_of(db: Database, chain: UUID) -> bytes:
+    found = db.one("SELECT event_hash FROM event_heads WHERE aggregate_id = %s", [chain])["event_hash"]
+    assert isinstance(found, bytes)
+    return found
+
+
 def heads(db: Database) -> list[dict[str, object]]:
     return db.run("SELECT aggregate_version, event_hash FROM event_heads")
 
@@ -440,22 +448,21 @@ def heads(db: Database) -> list[dict[str, object]]:
 @pytest.mark.parametrize("role", ["bpc_worker", "bpc_app"])
 def test_a_head_is_not_moved_by_hand(db: Database, role: str) -> None:
     made = domain(db)
-    before = heads(db)
+    [before] = heads(db)
     head = {
         "tenant_id": made.tenant_id, "aggregate_type": "passport", "aggregate_id": uuid4(),
-        "aggregate_version": 1, "event_hash": sha256(b"x"),
+        "aggregate_version": 1, "event_hash": sha256(b"x"), "occurred_at": "2027-02-18T00:00:00Z",
     }  # fmt: skip
     with session(db, role, made.tenant_id) as connection, pytest.raises(errors.InsufficientPrivilege):
         insert(connection, "event_heads", head)
-    skips = an_event(made.chain, 2, sha256(f"{made.chain} 1".encode()))
-    skips["event_hash"] = sha256(f"{made.chain} 1".encode())  # the id of an event that is there
+    there = made.chain, 1, None  # the place of an event that is there
     with session(db, role, made.tenant_id) as connection:
-        names, values = ", ".join(skips), list(skips.values())
-        marks = ", ".join(["%s"] * len(values))
-        statement = f"INSERT INTO events (tenant_id, {names}) VALUES (%s, {marks}) ON CONFLICT DO NOTHING"
-        connection.execute(statement.encode(), [made.tenant_id, *values])
+        skipped = an_event(made.tenant_id, *there, number=1)
+        names, marks = ", ".join(skipped), ", ".join(["%s"] * len(skipped))
+        statement = f"INSERT INTO events ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING"
+        connection.execute(statement.encode(), list(skipped.values()))
         connection.commit()
-    assert heads(db) == before
+    assert heads(db) == [before]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -476,20 +483,20 @@ def test_no_guard_can_be_put_on_a_table_of_ones_own(db: Database, role: str) -> 
 
 def test_a_chain_has_no_gap_and_no_second_end(db: Database) -> None:
     made = domain(db)
-    first = sha256(f"{made.chain} 1".encode())
+    first = end_of(db, made.chain)
     attempts = {
-        "a gap": an_event(made.chain, 3, first),
-        "another before it": an_event(made.chain, 2, sha256(b"other")),
-        "a second beginning of another": an_event(uuid4(), 2, first),
+        "a gap": an_event(made.tenant_id, made.chain, 3, first),
+        "another before it": an_event(made.tenant_id, made.chain, 2, sha256(b"other")),
+        "a second beginning of another": an_event(made.tenant_id, uuid4(), 2, first),
     }
     for columns in attempts.values():
         with (
             session(db, "bpc_worker", made.tenant_id) as connection,
             pytest.raises(errors.SerializationFailure),
         ):
-            insert(connection, "events", {"tenant_id": made.tenant_id} | columns)
+            insert(connection, "events", columns)
     with session(db, "bpc_worker", made.tenant_id) as connection, pytest.raises(errors.UniqueViolation):
-        insert(connection, "events", {"tenant_id": made.tenant_id} | an_event(made.chain))
+        insert(connection, "events", an_event(made.tenant_id, made.chain))
 
 
 @pytest.mark.parametrize("first_commits", [True, False])
@@ -499,14 +506,14 @@ def test_of_two_sessions_at_the_same_place_one_appends(
 ) -> None:
     made = domain(db)
     chain = made.chain if begun else uuid4()
-    columns = an_event(chain, 2, sha256(f"{chain} 1".encode())) if begun else an_event(chain)
+    version, prev = (2, end_of(db, chain)) if begun else (1, None)
+    columns, other = (an_event(made.tenant_id, chain, version, prev, number) for number in (0, 1))
     with (
         session(db, "bpc_worker", made.tenant_id) as one,
         session(db, "bpc_worker", made.tenant_id) as two,
     ):
-        insert(one, "events", {"tenant_id": made.tenant_id} | columns)
-        other = columns | {"event_hash": sha256(b"a fork")}
-        second = Waiting(db, two, lambda: insert(two, "events", {"tenant_id": made.tenant_id} | other))
+        insert(one, "events", columns)
+        second = Waiting(db, two, lambda: insert(two, "events", other))
         second.blocked()
         one.commit() if first_commits else one.rollback()
         assert second.ended() == (errors.UniqueViolation.sqlstate if first_commits else None)
@@ -516,7 +523,7 @@ def test_of_two_sessions_at_the_same_place_one_appends(
         "SELECT event_hash FROM events WHERE aggregate_id = %s AND aggregate_version = %s",
         [chain, columns["aggregate_version"]],
     )
-    expected = columns["event_hash"] if first_commits else sha256(b"a fork")
+    expected = (columns if first_commits else other)["event_hash"]
     assert kept["event_hash"] == expected
     head = db.one("SELECT event_hash FROM event_heads WHERE aggregate_id = %s", [chain])
     assert head["event_hash"] == expected
@@ -540,7 +547,7 @@ def test_forty_at_once_make_one_chain(db: Database, *, begun: bool) -> None:
                 payload={"number": number},
             )
             session = Session(link, Origin(tenant_id=tenant_id), queue, 60)
-            await record(session, happened, tenant_id=tenant_id, actor_id="test")
+            await record(session, happened, tenant_id=tenant_id, actor_id="login:bpc_worker_login")
             await link.run(b"COMMIT", timeout=60)
         finally:
             link.drop()

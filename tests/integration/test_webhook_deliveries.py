@@ -13,8 +13,9 @@ from bpc_worker.config import load as config
 from bpc_worker.domain.events import Happened
 from bpc_worker.pipeline.deliveries import replay
 from bpc_worker.pipeline.session import open_pipeline
-from bpc_worker.pipeline.webhooks import add_endpoint, list_endpoints
+from bpc_worker.pipeline.webhooks import add_endpoint, disable, enable, list_endpoints, rotate
 from tests.integration.test_immutability import insert, session
+from tests.support.chains import check_chains
 from tests.support.database import Database
 from tests.support.domain import an_event
 from tests.support.pipeline import Pipeline
@@ -30,7 +31,7 @@ def path(db: Database) -> Pipeline:
 def test_everybody_who_asked_is_told_once_and_nobody_else(db: Database, path: Pipeline) -> None:
     db.tenant("other")
     asked = [
-        endpoint(path, "https://a.example/", {}),
+        endpoint(path, "https://a.example/", {}, events="*"),
         endpoint(path, "https://b.example/", {}, events="PASSPORT_SIGNED", max_attempts=100),
         path.call(
             lambda pipeline: add_endpoint(
@@ -51,6 +52,7 @@ def test_everybody_who_asked_is_told_once_and_nobody_else(db: Database, path: Pi
         "SELECT d.*, j.priority, j.max_attempts, j.payload, j.status AS job, e.event_type AS happened"
         " FROM webhook_deliveries d JOIN events e USING (event_id)"
         " JOIN jobs j ON j.type = 'DELIVER_WEBHOOK' AND j.idempotency_key = d.webhook_delivery_id::text"
+        " WHERE e.event_type = 'PASSPORT_SIGNED'"
     )
     assert {row["webhook_endpoint_id"] for row in rows} == {each.webhook_endpoint_id for each in asked}
     assert len(rows) == 3
@@ -61,19 +63,46 @@ def test_everybody_who_asked_is_told_once_and_nobody_else(db: Database, path: Pi
         assert row["event_type"] == row["happened"] == "PASSPORT_SIGNED"
 
 
+def test_who_asked_for_everything_hears_of_other_endpoints_and_never_of_secrets(
+    db: Database, path: Pipeline
+) -> None:
+    first = endpoint(path, "https://a.example/token-in-a-path", {}, events="*")
+    other = endpoint(path, "https://b.example/token-in-a-path", {}, events="KEY_ADDED")
+    wanted = str(other.webhook_endpoint_id)
+    rotated = path.call(lambda pipeline: rotate(pipeline, wanted, overlap_seconds=60))
+    path.call(lambda pipeline: disable(pipeline, wanted, "moved"))
+    assert path.call(lambda pipeline: enable(pipeline, wanted))[1]
+    assert not path.call(lambda pipeline: enable(pipeline, wanted))[1]
+
+    told = db.run("SELECT webhook_endpoint_id, body FROM webhook_deliveries ORDER BY webhook_delivery_id")
+    assert {row["webhook_endpoint_id"] for row in told} == {first.webhook_endpoint_id}
+    events = [json.loads(row["body"]) for row in told]  # type: ignore[arg-type]
+    assert {each["aggregate_id"] for each in events} == {wanted}
+    said = {each["event_type"].removeprefix("WEBHOOK_ENDPOINT_"): each["payload"] for each in events}
+    assert list(said) == ["ADDED", "ROTATED", "DISABLED", "ENABLED"]
+    key = {"public_key": other.public_key.hex()}
+    assert said["ADDED"].items() >= (key | {"host": "b.example", "event_types": ["KEY_ADDED"]}).items()
+    assert said["ROTATED"]["public_key"] == rotated.public_key.hex()
+    assert said["ROTATED"]["former_until"].endswith("Z")
+    assert (said["DISABLED"]["reason"], said["ENABLED"]["disabled_reason"]) == ("moved", "moved")
+    secrets = ("token", other.secret, rotated.secret)
+    assert not any(secret in str(events) for secret in secrets)
+    assert check_chains(db) == 2
+
+
 def test_the_body_has_the_members_of_the_contract_in_their_order(db: Database, path: Pipeline) -> None:
     endpoint(path, "https://a.example/", {})
     happen(path, {"text": "🔋 a/b 50 %s", "nested": {"list": [1, None]}})
 
     body = bytes(db.one("SELECT body FROM webhook_deliveries")["body"])  # type: ignore[call-overload]
-    event = db.one("SELECT * FROM events")
+    event = db.one("SELECT * FROM events WHERE event_type = 'PASSPORT_SIGNED'")
     found = json.loads(body)
     assert list(found) == [
         "event_id", "event_type", "aggregate_type", "aggregate_id", "occurred_at", "payload",
     ]  # fmt: skip
     assert found["event_id"] == str(event["event_id"])
     assert found["aggregate_id"] == str(event["aggregate_id"])
-    assert found["payload"] == event["payload"]
+    assert body.endswith(b'"payload":' + str(event["payload_text"]).encode() + b"}")
     assert found["occurred_at"].endswith("Z")
     assert "🔋 a/b 50 %s".encode() in body
 
@@ -82,7 +111,7 @@ def test_without_the_event_there_is_no_delivery(db: Database, path: Pipeline) ->
     endpoint(path, "https://a.example/", {})
     tenant_id = db.tenant()
     with session(db, "bpc_worker", tenant_id) as connection:
-        insert(connection, "events", {"tenant_id": tenant_id} | an_event(uuid4()))
+        insert(connection, "events", an_event(tenant_id, uuid4()))
         assert connection.execute("SELECT FROM webhook_deliveries").rowcount == 1
         connection.rollback()
 

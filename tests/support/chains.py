@@ -25,7 +25,8 @@ def check_chains(db: Database) -> int:
 
 
 def _chained(row: dict[str, object]) -> ChainedEvent:
-    assert sha256(canonical_json.encode(row["payload"])) == row["payload_hash"]
+    text = canonical_json.encode(row["payload"])
+    assert (text.decode(), sha256(text)) == (row["payload_text"], row["payload_hash"])
     event = Event(**{name: row[name] for name in _EVENT})  # type: ignore[arg-type]
     return ChainedEvent(
         event=event,

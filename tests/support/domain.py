@@ -1,8 +1,10 @@
 """One row in every table of the domain, for one tenant, made without a worker."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+from bpc_worker.core.audit.event_hash import Event, event_hash
 from bpc_worker.core.base.hashing import sha256
 from tests.support.database import Database
 
@@ -145,7 +147,7 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         webhook_endpoint_id=endpoint,
         event_type="PASSPORT_SIGNED",
     )
-    add("events", "event_id", **an_event(chain))  # a trigger makes its delivery
+    add("events", "event_id", **an_event(tenant_id, chain))  # a trigger makes its delivery
     db.run("UPDATE webhook_deliveries SET status = 'DELIVERED', delivered_at = now() WHERE tenant_id = %s",
            [tenant_id])  # fmt: skip
     with db.connect() as connection, connection.transaction():
@@ -233,17 +235,21 @@ def sign(db: Database, passport_version_id: UUID) -> None:
     )
 
 
-def an_event(chain: UUID, version: int = 1, prev: bytes | None = None) -> dict[str, object]:
-    """The columns of an event, but for the tenant; its hash is nothing but another one for each version."""
-    return {
-        "aggregate_type": "passport",
-        "aggregate_id": chain,
-        "aggregate_version": version,
-        "event_type": "PASSPORT_SIGNED",
-        "occurred_at": "2027-02-18T00:00:00Z",
-        "actor_id": "test",
-        "payload": "{}",
-        "payload_hash": sha256(b"{}"),
-        "prev_event_hash": prev,
-        "event_hash": sha256(f"{chain} {version}".encode()),
-    }
+def an_event(
+    tenant_id: str, chain: UUID, version: int = 1, prev: bytes | None = None, number: int = 0
+) -> dict[str, object]:
+    """The columns of an event of now, as a worker's job would append it."""
+    text = f'{{"number":{number},"salt":"{"5a" * 16}"}}'
+    event = Event(
+        tenant_id=UUID(tenant_id),
+        aggregate_type="passport",
+        aggregate_id=chain,
+        aggregate_version=version,
+        event_type="PASSPORT_SIGNED",
+        occurred_at=datetime.now(UTC),
+        actor_id=f"job:{UUID(int=7)}",
+        payload_hash=sha256(text.encode()),
+    )
+    columns = {name: getattr(event, name) for name in Event.__slots__}
+    hashes = {"prev_event_hash": prev, "event_hash": event_hash(event, prev)}
+    return columns | hashes | {"payload_text": text}

@@ -11,12 +11,14 @@ import psycopg
 from tests.support.database import Database
 
 _BEGAN = datetime(2027, 3, 1, tzinfo=UTC)
+_SALT = "5a" * 16
 _EVENTS = (
     "COPY events (tenant_id, aggregate_type, aggregate_id, aggregate_version, event_type, occurred_at,"
-    " actor_id, payload, payload_hash, prev_event_hash, event_hash) FROM STDIN"
+    " actor_id, payload_text, payload_hash, prev_event_hash, event_hash) FROM STDIN"
 )
 _HEADS = (
-    "COPY event_heads (tenant_id, aggregate_type, aggregate_id, aggregate_version, event_hash) FROM STDIN"
+    "COPY event_heads (tenant_id, aggregate_type, aggregate_id, aggregate_version, event_hash, occurred_at)"
+    " FROM STDIN"
 )
 
 
@@ -30,7 +32,7 @@ def add_events(db: Database, tenant_id: str, *, chains: int, length: int, first_
                 for number in range(first_chain, first_chain + chains):
                     for row in _chain(tenant_id, str(UUID(int=number)), length):
                         copy.write_row(row)
-                    heads.append((tenant_id, "passport", str(UUID(int=number)), length, row[-1]))
+                    heads.append((tenant_id, "passport", str(UUID(int=number)), length, row[-1], row[5]))
             _copy_heads(cursor, heads)
         connection.execute("ANALYZE events")
         connection.execute("ANALYZE event_heads")
@@ -45,7 +47,9 @@ def _copy_heads(cursor: psycopg.Cursor[dict[str, object]], heads: list[tuple[obj
 def _chain(tenant_id: str, chain: str, length: int) -> Iterator[tuple[object, ...]]:
     prev: bytes | None = None
     for version in range(1, length + 1):
-        payload = json.dumps({"number": version, "text": "ä"}, ensure_ascii=False, separators=(",", ":"))
+        payload = json.dumps(
+            {"number": version, "salt": _SALT, "text": "ä"}, ensure_ascii=False, separators=(",", ":")
+        )
         payload_hash = hashlib.sha256(payload.encode()).digest()
         moment = _BEGAN + timedelta(milliseconds=version)
         event = {

@@ -139,7 +139,7 @@ class Attic:
             event_type="PASSPORT_COMPILED",
             occurred_at=self._days_ago(days),
             actor_id="test",
-            payload=f'{{"passport_version_id": "{version}"}}',
+            payload_text=f'{{"passport_version_id": "{version}"}}',
             payload_hash=sha256(b"{}"),
             prev_event_hash=sha256(b"before"),
             event_hash=sha256(uuid4().bytes),

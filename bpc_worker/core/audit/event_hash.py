@@ -8,7 +8,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from bpc_worker.core.base.canonical_json import JsonValue, encode
-from bpc_worker.core.base.forms import FormError, below, hash_text, raised_as, texts_of
+from bpc_worker.core.base.forms import FormError, below, hash_text, raised_as, texts_of, timestamp
 from bpc_worker.core.base.hashing import sha256
 
 _Aggregate: TypeAlias = tuple[UUID, str, UUID]
@@ -58,6 +58,7 @@ class Flaw(StrEnum):
     WRONG_PREV = "WRONG_PREV"
     ILL_FORMED = "ILL_FORMED"
     WRONG_HASH = "WRONG_HASH"
+    BACK_IN_TIME = "BACK_IN_TIME"
     WRONG_PAYLOAD = "WRONG_PAYLOAD"
     WRONG_ID = "WRONG_ID"
     LOST_TAIL = "LOST_TAIL"
@@ -107,7 +108,7 @@ class ChainCheck:
 
     def __init__(self) -> None:
         self._position = 0
-        self._prev: bytes | None = None
+        self._prev: ChainedEvent | None = None
         self._aggregate: _Aggregate | None = None
 
     def add(self, found: ChainedEvent) -> BrokenChain | None:
@@ -115,12 +116,12 @@ class ChainCheck:
         self._position += 1
         self._aggregate = self._aggregate or _aggregate(found.event)
         broken = _break_at(self._position, found, self._prev, self._aggregate)
-        self._prev = found.event_hash
+        self._prev = found
         return broken
 
     def end(self, head: Head) -> BrokenChain | None:
         """What is wrong with the end of the chain."""
-        return _break_at_the_end(self._position, self._prev, head)
+        return _break_at_the_end(self._position, _hash_of(self._prev), head)
 
 
 def verify_chain(events: Iterable[ChainedEvent], head: Head | None = None) -> BrokenChain | None:
@@ -133,9 +134,9 @@ def verify_chain(events: Iterable[ChainedEvent], head: Head | None = None) -> Br
 
 
 def _break_at(
-    position: int, found: ChainedEvent, prev: bytes | None, aggregate: _Aggregate
+    position: int, found: ChainedEvent, before: ChainedEvent | None, aggregate: _Aggregate
 ) -> BrokenChain | None:
-    event = found.event
+    event, prev = found.event, _hash_of(before)
     if (other := _aggregate(event)) != aggregate:
         return BrokenChain(position, Flaw.OTHER_CHAIN, _named(aggregate), _named(other))
     if (version := event.aggregate_version) != position:
@@ -149,6 +150,9 @@ def _break_at(
         return BrokenChain(position, Flaw.ILL_FORMED, "a well-formed event", str(error))
     if found.event_hash != expected:
         return BrokenChain(position, Flaw.WRONG_HASH, expected.hex(), found.event_hash.hex())
+    if before is not None and event.occurred_at < before.event.occurred_at:
+        earliest = f"{timestamp(before.event.occurred_at)} or later"
+        return BrokenChain(position, Flaw.BACK_IN_TIME, earliest, timestamp(event.occurred_at))
     return None
 
 
@@ -168,6 +172,10 @@ def _break_at_the_end(position: int, last: bytes | None, head: Head) -> BrokenCh
             position, Flaw.WRONG_HEAD, f"the head with hash {_shown(last)}", _shown(head.event_hash)
         )
     return None
+
+
+def _hash_of(event: ChainedEvent | None) -> bytes | None:
+    return None if event is None else event.event_hash
 
 
 def _aggregate(event: Event) -> _Aggregate:

@@ -208,7 +208,8 @@ async def _go_on(pipeline: PipelineSession, tx: Tx, known: _Known, folder: Folde
     if resent:
         await _resend(pipeline, tx, known.build_id, resent)
     else:
-        await builds.documents_done(tx, msgspec.structs.replace(build, state=BuildStatus.DOCUMENTS))
+        again = msgspec.structs.replace(build, state=BuildStatus.DOCUMENTS)
+        await builds.documents_done(tx, again, actor_id=pipeline.actor_id)
 
 
 async def _resend(pipeline: PipelineSession, tx: Tx, build_id: UUID, documents: Sequence[Document]) -> None:

@@ -32,5 +32,6 @@ SELECT 'grant' AS kind, format('%s ON %s TO %s', privilege, thing, grantee) AS n
        format('REVOKE GRANT OPTION FOR %s ON %s FROM %s', privilege, thing, grantee) AS change,
        format('REVOKE %s ON %s FROM %s', privilege, thing, grantee) AS unmake
 FROM named
-WHERE grantee IN ('PUBLIC', 'bpc_owner', 'bpc_worker', 'bpc_producer', 'bpc_operator', 'bpc_reader', 'bpc_app')
+WHERE grantee IN ('PUBLIC', 'bpc_owner', 'bpc_worker', 'bpc_producer', 'bpc_operator', 'bpc_reader', 'bpc_app',
+                  'bpc_web')
 GROUP BY privilege, thing, grantee, part_of

@@ -50,13 +50,19 @@ def receiving(folder: Path) -> Iterator[tuple[str, dict[str, str], Authority]]:
 def fill(db: Database, count: int) -> None:
     """Events as passports make them; the trigger adds delivery and job."""
     db.run(
-        "INSERT INTO events (tenant_id, aggregate_type, aggregate_id, aggregate_version, event_type,"
-        " occurred_at, actor_id, payload, payload_hash, event_hash)"
-        " SELECT %s, 'passport', gen_random_uuid(), 1, 'PASSPORT_SIGNED', clock_timestamp(), 'bench',"
-        " jsonb_build_object('passport_version_id', gen_random_uuid(), 'signing_key_id', 'bench',"
-        "   'receipt_hash', encode(sha256(n::text::bytea), 'hex'), 'signature', repeat('5f', 64)),"
-        " sha256('payload'), sha256(n::text::bytea) FROM generate_series(1, %s) AS n",
-        [db.tenant(), count],
+        "WITH said AS MATERIALIZED ("
+        "  SELECT gen_random_uuid() AS id, clock_timestamp() AS at, bpc_canonical_json(jsonb_build_object("
+        "    'passport_version_id', gen_random_uuid(), 'signing_key_id', 'bench', 'salt', repeat('5a', 16),"
+        "    'receipt_hash', encode(sha256(n::text::bytea), 'hex'), 'signature', repeat('5f', 64))) AS text"
+        "  FROM generate_series(1, %(count)s) AS n"
+        "), hashed AS ("
+        "  SELECT *, sha256(convert_to(text, 'UTF8')) AS hash, 'login:' || session_user AS actor FROM said)"
+        " INSERT INTO events (tenant_id, aggregate_type, aggregate_id, aggregate_version, event_type,"
+        "   occurred_at, actor_id, payload_text, payload_hash, event_hash)"
+        " SELECT %(tenant)s, 'passport', id, 1, 'PASSPORT_SIGNED', at, actor, text, hash,"
+        "   bpc_event_hash(%(tenant)s, 'passport', id, 1, 'PASSPORT_SIGNED', at, actor, hash, NULL)"
+        " FROM hashed",
+        {"tenant": db.tenant(), "count": count},
     )
 
 

@@ -1,7 +1,7 @@
 """The steps of a passport build, as the jobs take them."""
 
 import json
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TENANT, BUILD, SNAPSHOT, VERSION = an_id(1), an_id(2), an_id(3), an_id(4)
 IDS = {"build_id": BUILD, "tenant_id": TENANT}
+ACTOR = f"job:{an_id(8)}"
 
 
 def a_build(state: str = BuildStatus.DOCUMENTS) -> Build:
@@ -39,8 +40,19 @@ def documents(*, waiting: int = 0, rejected: int = 0) -> FakeTx:
         "builds/progress": [{"waiting": waiting, "rejected": rejected}],
         "builds/make_snapshot": [{"snapshot_id": SNAPSHOT}],
         "builds/take_document": [{"external_ref": "bom.csv"}],
+        "events/lock_head": [{"now": datetime.now(UTC), "aggregate_version": None, "event_hash": None}],
     }
     return FakeTx(answers)
+
+
+def told(tx: FakeTx) -> dict[str, object]:
+    """What the event of a build that was stopped says, but for its salt."""
+    event = tx.params("events/append")
+    assert (event["event_type"], event["aggregate_id"]) == ("BUILD_STOPPED", BUILD)
+    assert (event["tenant_id"], event["actor_id"]) == (TENANT, ACTOR)
+    said = json.loads(str(event["payload"]))
+    del said["salt"]
+    return dict(said)
 
 
 async def test_a_job_of_no_build_holds_none() -> None:
@@ -65,7 +77,7 @@ async def test_another_tenants_build_is_not_found() -> None:
 
 async def test_the_last_document_makes_the_snapshot_and_queues_its_sealing() -> None:
     tx = documents()
-    await builds.documents_done(tx, a_build())
+    await builds.documents_done(tx, a_build(), actor_id=ACTOR)
 
     assert tx.params("builds/fill_snapshot") == IDS | {"snapshot_id": SNAPSHOT}
     assert tx.params("builds/move")["state"] == "SNAPSHOT"
@@ -80,7 +92,7 @@ async def test_the_last_document_makes_the_snapshot_and_queues_its_sealing() -> 
 )
 async def test_nothing_happens_before_the_last_document_or_twice(waiting: int, state: str) -> None:
     tx = documents(waiting=waiting)
-    await builds.documents_done(tx, a_build(state))
+    await builds.documents_done(tx, a_build(state), actor_id=ACTOR)
 
     assert set(tx.names) <= {"builds/progress"}
     assert tx.queued == []
@@ -88,9 +100,10 @@ async def test_nothing_happens_before_the_last_document_or_twice(waiting: int, s
 
 async def test_a_rejected_document_among_them_stops_the_build() -> None:
     tx = documents(rejected=1)
-    await builds.documents_done(tx, a_build())
+    await builds.documents_done(tx, a_build(), actor_id=ACTOR)
 
     assert "builds/stop_rejected" in tx.names
+    assert told(tx) == {"passport_id": str(an_id(5)), "step": "DOCUMENTS", "code": "VALIDATION_ERROR"}
     assert tx.queued == []
 
 
@@ -120,7 +133,7 @@ async def test_what_comes_after_the_documents_were_closed_is_not_taken(state: st
 @pytest.mark.parametrize("state", ["SNAPSHOT", "DONE"])
 async def test_a_rejection_that_comes_late_stops_nothing(state: str) -> None:
     tx = documents(rejected=1)
-    await builds.stop_rejected(tx, a_build(state))
+    await builds.stop_rejected(tx, a_build(state), actor_id=ACTOR)
 
     assert tx.asked == []
 
@@ -130,19 +143,20 @@ async def test_a_document_that_the_build_does_not_expect_is_refused() -> None:
         await builds.take_document(FakeTx(), a_build(), "other.csv", an_id(7))
 
 
-async def test_stopping_keeps_the_reasons() -> None:
-    tx = FakeTx()
-    await builds.stop(tx, a_build(), [{"where": "snapshot", "message": "ß"}])
-    errors = tx.params("builds/stop")["errors"]
+async def test_stopping_keeps_the_reasons_and_tells_without_their_words() -> None:
+    tx = documents()
+    error = Permanent("RULES_INVALID", "ß of the supplier")
+    await builds.stop(tx, a_build("COMPILE"), BuildStatus.COMPILE, error, actor_id=ACTOR)
 
-    assert isinstance(errors, str)
-    assert json.loads(errors) == [{"where": "snapshot", "message": "ß"}]
+    errors = json.loads(str(tx.params("builds/stop")["errors"]))
+    assert errors == [{"where": "RULES_INVALID", "message": "ß of the supplier"}]
+    assert told(tx) == {"passport_id": str(an_id(5)), "step": "COMPILE", "code": "RULES_INVALID"}
 
 
 async def test_no_build_is_neither_moved_nor_stopped() -> None:
     tx = FakeTx()
     await builds.finish(tx, None, BuildStatus.QR, VERSION)
-    await builds.stop_rejected(tx, None)
+    await builds.stop_rejected(tx, None, actor_id=ACTOR)
 
     assert tx.asked == []
 

@@ -1,15 +1,26 @@
 """Events in the audit trail: chained by hash, in an order that two transactions share."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID
 
+import pytest
+
 from bpc_worker.core.audit.event_hash import Event, event_hash
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.domain import events
 from bpc_worker.domain.events import Happened, record
 from bpc_worker.testing import FakeTx, an_id
 
 TENANT = an_id(1)
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
+SALT = bytes(range(16))
+PAYLOAD = f'{{"a":"x","b":1,"salt":"{SALT.hex()}"}}'
+
+
+@pytest.fixture(autouse=True)
+def a_known_salt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "salt", lambda: SALT)
 
 
 def happened(aggregate_id: UUID, aggregate_type: str = "document") -> Happened:
@@ -35,7 +46,7 @@ def as_event(version: int) -> Event:
         event_type="DOCUMENT_VALIDATED",
         occurred_at=NOON,
         actor_id="job:1",
-        payload_hash=sha256(b'{"a":"x","b":1}'),
+        payload_hash=sha256(PAYLOAD.encode()),
     )
 
 
@@ -46,7 +57,7 @@ async def test_the_first_event_of_a_chain_follows_none() -> None:
 
     assert written["aggregate_version"] == 1
     assert written["prev_event_hash"] is None
-    assert written["payload"] == '{"a":"x","b":1}'
+    assert written["payload"] == PAYLOAD
     assert written["event_hash"] == event_hash(as_event(1), None)
     assert (written["tenant_id"], written["actor_id"]) == (TENANT, "job:1")
 
@@ -69,6 +80,15 @@ async def test_the_time_is_the_databases_and_in_utc() -> None:
 
     assert str(written["occurred_at"]) == "2026-11-16 12:00:00+00:00"
     assert written["event_hash"] == event_hash(as_event(1), None)
+
+
+async def test_an_event_of_a_passport_says_which_battery_it_is_of() -> None:
+    battery = {"serial": "417", "unique_identifier": "https://id.example/p/1", "product": "EV78"}
+    end = {"now": NOON, "aggregate_version": None, "event_hash": None, "battery": battery}
+    tx = FakeTx({"events/lock_head": [end]})
+    await record(tx, happened(an_id(2), "passport"), tenant_id=TENANT, actor_id="job:1")
+
+    assert json.loads(str(tx.params("events/append")["payload"])) == battery | json.loads(PAYLOAD)
 
 
 async def test_chains_are_taken_in_order_whoever_names_them() -> None:

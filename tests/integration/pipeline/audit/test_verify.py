@@ -1,6 +1,7 @@
 """`audit verify` names every change of the chains of events, with its position."""
 
 import tracemalloc
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,8 +14,10 @@ from bpc_worker.pipeline.audit.findings import Finding, Missing
 from bpc_worker.pipeline.audit.verify import verify
 from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
-from tests.support.pipeline import Pipeline, pipeline
-from tests.support.trail import A_RULE, append, checkpoint, delete, intruder, named, verified
+from tests.support.events import append as append_event
+from tests.support.events import next_event, resealed
+from tests.support.pipeline import Pipeline, keyed
+from tests.support.trail import append, checkpoint, delete, intruder, move_head_back, named, verified
 
 # Each column of an event, changed as little as possible, and how the change of version 2 is named.
 CHANGES = {
@@ -26,6 +29,7 @@ CHANGES = {
     "event_type": ("event_type || 'X'", Flaw.WRONG_HASH),
     "occurred_at": ("occurred_at + interval '1 microsecond'", Flaw.WRONG_HASH),
     "actor_id": ("actor_id || ' '", Flaw.WRONG_HASH),
+    "payload_text": ("payload_text || ' '", Flaw.WRONG_PAYLOAD),
     "payload": ("payload || '{\"n\": 3}'", Flaw.WRONG_PAYLOAD),
     "payload_hash": ("set_byte(payload_hash, 31, get_byte(payload_hash, 31) # 1)", Flaw.WRONG_HASH),
     "prev_event_hash": ("set_byte(prev_event_hash, 0, get_byte(prev_event_hash, 0) # 1)", Flaw.WRONG_PREV),
@@ -35,7 +39,7 @@ CHANGES = {
 
 @pytest.fixture
 def path(db: Database) -> Pipeline:
-    return pipeline(db, rules=A_RULE)
+    return keyed(db)
 
 
 def test_an_untouched_trail_holds(path: Pipeline) -> None:
@@ -56,7 +60,8 @@ def test_a_change_of_any_column_of_an_event_is_named(db: Database, path: Pipelin
 
     other = db.tenant("other")
     with intruder(db) as connection:
-        connection.execute("ALTER TABLE events ALTER COLUMN event_id DROP EXPRESSION")
+        for made in ("event_id", "payload"):
+            connection.execute(f"ALTER TABLE events ALTER COLUMN {made} DROP EXPRESSION".encode())
         for column, chain in chains.items():
             given = {"event_id": f"'{uuid4()}'", "tenant_id": f"'{other}'"}.get(column) or CHANGES[column][0]
             statement = (
@@ -73,7 +78,9 @@ def test_a_payload_without_canonical_form_is_named(db: Database, path: Pipeline)
     chains = [append(path, uuid4()) for _ in range(3)]
     with intruder(db) as connection:
         for chain, payload in zip(chains, ['{"n": 0.0}', "[]", '{"n": 99999999999999999999}'], strict=True):
-            connection.execute("UPDATE events SET payload = %s WHERE aggregate_id = %s", [payload, chain])
+            connection.execute(
+                "UPDATE events SET payload_text = %s WHERE aggregate_id = %s", [payload, chain]
+            )
 
     assert named(verified(path)) == {chain: [(1, Flaw.WRONG_PAYLOAD)] for chain in chains}
 
@@ -86,6 +93,20 @@ def test_a_time_that_no_event_has_is_named(db: Database, path: Pipeline) -> None
         connection.execute("UPDATE events SET occurred_at = 'infinity' WHERE aggregate_id = %s", [chain])
 
     assert named(verified(path)) == {chain: [(1, Flaw.ILL_FORMED)]}
+
+
+def test_time_that_runs_backwards_is_named(db: Database, path: Pipeline) -> None:
+    """With hashes that are right, as whoever has the server could write them."""
+    chain, tenant_id = append(path, uuid4()), db.tenant()
+    with intruder(db) as connection:
+        connection.execute("SELECT set_config('bpc.tenant_id', %s, false)", [tenant_id])
+        honest = next_event(connection, tenant_id, chain, "login:somebody", {})
+        before = honest["occurred_at"]
+        assert isinstance(before, datetime)
+        append_event(connection, resealed(honest, occurred_at=before - timedelta(days=3650)))
+    move_head_back(db, chain)
+
+    assert named(verified(path)) == {chain: [(4, Flaw.BACK_IN_TIME)]}
 
 
 def test_lost_events_and_heads_are_named(db: Database, path: Pipeline) -> None:
@@ -118,7 +139,7 @@ def test_swapped_and_appended_events_are_named(db: Database, path: Pipeline) -> 
                 [new, places, old],
             )
         connection.execute(
-            "UPDATE events e SET payload = o.payload, payload_hash = o.payload_hash FROM events o"
+            "UPDATE events e SET payload_text = o.payload_text, payload_hash = o.payload_hash FROM events o"
             " WHERE e.aggregate_id = %s AND o.aggregate_id = e.aggregate_id AND e.aggregate_version IN (1, 2)"
             " AND o.aggregate_version = 3 - e.aggregate_version",
             [contents],
@@ -126,9 +147,9 @@ def test_swapped_and_appended_events_are_named(db: Database, path: Pipeline) -> 
         for chain, copied, version in ((appended, 3, 4), (far, 3, 7)):
             connection.execute(
                 "INSERT INTO events (tenant_id, aggregate_type, aggregate_id, aggregate_version, event_type,"
-                " occurred_at, actor_id, payload, payload_hash, prev_event_hash, event_hash)"
-                " SELECT tenant_id, aggregate_type, aggregate_id, %s, event_type, now(), actor_id, payload,"
-                " payload_hash, event_hash, sha256(event_hash) FROM events"
+                " occurred_at, actor_id, payload_text, payload_hash, prev_event_hash, event_hash)"
+                " SELECT tenant_id, aggregate_type, aggregate_id, %s, event_type, now(), actor_id,"
+                " payload_text, payload_hash, event_hash, sha256(event_hash) FROM events"
                 " WHERE aggregate_id = %s AND aggregate_version = %s",
                 [version, chain, copied],
             )

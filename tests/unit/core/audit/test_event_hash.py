@@ -146,6 +146,16 @@ def test_a_changed_event_is_named(position: int, changed: dict[str, Any]) -> Non
     assert broken.found == chain[at].event_hash.hex()
 
 
+def test_time_that_runs_backwards_is_named() -> None:
+    chain = chained(
+        [an_event(1), an_event(2, occurred_at=NOON + timedelta(seconds=1)), an_event(3, occurred_at=NOON)]
+    )
+
+    assert verify_chain(chain) == BrokenChain(
+        3, Flaw.BACK_IN_TIME, "2027-03-01T12:00:01.000000Z or later", "2027-03-01T12:00:00.000000Z"
+    )
+
+
 def test_an_event_that_was_changed_together_with_its_hash_breaks_the_next() -> None:
     """Only a change of the whole rest would hide it, and then the head differs."""
     chain = a_chain(3)
