@@ -42,13 +42,14 @@ async def handle(payload: BuildSnapshot, ctx: Context) -> None:
 
 async def _about(payload: BuildSnapshot, ctx: Context, reading: Reading, found: Snapshot) -> list[Fact]:
     """What is known now of the passport's battery; nothing more goes into what is sealed."""
-    if payload.passport_id is None or found.status == SnapshotStatus.SEALED:
+    if payload.passport_id is None:
         return []
+    facts = await identity.facts_about(reading, ctx.job.tenant_id, payload.passport_id)
     if found.status == SnapshotStatus.READY:
         raise Permanent(
             Code.SNAPSHOT_SEALED, "the snapshot is READY, nothing more goes into it; make another"
         )
-    return await identity.facts_about(reading, ctx.job.tenant_id, payload.passport_id)
+    return [] if found.status == SnapshotStatus.SEALED else facts
 
 
 def _sealed(snapshot_id: UUID, facts: list[FactRef], about: Sequence[Fact] = ()) -> SealedSnapshot:

@@ -53,9 +53,8 @@ def snapshot_create(
 
     made = in_pipeline(config_path, tenant, create_snapshot, documents)
     click.echo(json_text(made) if as_json else made.snapshot_id)
-    tell(
-        f"{counted(made.facts, 'fact')}; seal it with `bpc-worker snapshot seal {made.snapshot_id} --passport PASSPORT --wait`"
-    )
+    seal_it = f"bpc-worker snapshot seal {made.snapshot_id} --passport PASSPORT --wait"
+    tell(f"{counted(made.facts, 'fact')}; seal it with `{seal_it}`")
 
 
 @snapshot.command("seal")

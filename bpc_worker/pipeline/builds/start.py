@@ -78,6 +78,7 @@ class Folder:
 class BuildState(msgspec.Struct, frozen=True):
     build_id: UUID
     passport_id: UUID
+    unique_identifier: str
     state: BuildStatus
     snapshot_id: UUID | None
     passport_version_id: UUID | None
