@@ -91,9 +91,11 @@ def version(run: Run, serial: str) -> str:
     return ok(run("passport", "compile", serial, *told))
 
 
-def payloads(db: Database) -> dict[str, object]:
-    rows = db.run("SELECT passport_version_id::text AS id, payload FROM passport_versions")
-    return {str(row["id"]): json.loads(bytes(row["payload"]))["fields"] for row in rows}  # type: ignore[arg-type]  # bytea
+def payloads(db: Database) -> dict[str, dict[str, object]]:
+    rows = db.run(
+        "SELECT passport_version_id::text AS id, convert_from(payload, 'UTF8') AS text FROM passport_versions"
+    )
+    return {str(row["id"]): json.loads(str(row["text"]))["fields"] for row in rows}
 
 
 def test_a_snapshot_of_one_battery_makes_no_passport_of_another(db: Database, run: Run) -> None:
