@@ -50,17 +50,26 @@ CREATE TABLE battery_products (
   tenant_id          uuid NOT NULL REFERENCES tenants,
   identifier         text NOT NULL CHECK (length(identifier) BETWEEN 1 AND 200),
   name               text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+  model_identifier   text CHECK (length(model_identifier) BETWEEN 1 AND 200),
+  gtin               text CHECK (gtin ~ '^[0-9]{14}$'),
+  commodity_code     text CHECK (commodity_code ~ '^[0-9]{6,10}$'),
   created_at         timestamptz NOT NULL DEFAULT now(),
   UNIQUE (tenant_id, identifier),
+  UNIQUE (tenant_id, gtin),
   UNIQUE (tenant_id, battery_product_id)
 );
 
--- One battery, by its serial number; its versions tell how the passport changed.
+-- One battery, by its serial number; its versions tell how the passport changed. What stands on the battery is the
+-- unique identifier: given once, for life, nobody else's in the whole installation.
 CREATE TABLE passports (
   passport_id        uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
   tenant_id          uuid NOT NULL,
   battery_product_id uuid NOT NULL,
   serial             text NOT NULL CHECK (length(serial) BETWEEN 1 AND 200),
+  granularity        text NOT NULL DEFAULT 'item' CHECK (granularity IN ('model', 'batch', 'item')),
+  unique_identifier  text NOT NULL UNIQUE CHECK (
+    unique_identifier ~ ('^https://[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+'
+                         '/(01/[0-9]{14}/21/([A-Za-z0-9._~-]|%[0-9A-F]{2}){1,60}|p/[0-9A-HJKMNP-TV-Z]{16})$')),
   created_at         timestamptz NOT NULL DEFAULT now(),
   UNIQUE (tenant_id, battery_product_id, serial),
   UNIQUE (tenant_id, passport_id),
@@ -178,7 +187,7 @@ FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('passports name them');
 CREATE TRIGGER rule_tests_runs_stay BEFORE UPDATE OR DELETE ON rule_tests_runs
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was tested stays');
 CREATE TRIGGER passports_stay BEFORE UPDATE OR DELETE ON passports
-FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a passport keeps its battery');
+FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a passport keeps its battery and its identifier');
 CREATE TRIGGER signing_keys_keep_key BEFORE UPDATE OF tenant_id, key_id, public_key, created_at ON signing_keys
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a key id stands for one key: add another');
 CREATE TRIGGER signing_keys_status BEFORE UPDATE OF status ON signing_keys

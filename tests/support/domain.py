@@ -84,8 +84,24 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         passed=True,
         report="[]",
     )
-    product = add("battery_products", "battery_product_id", identifier="EV78", name="EV 78")
-    passport_id = add("passports", "passport_id", battery_product_id=product, serial="417")
+    operator = add("operators", "operator_id", name="Volt Works")
+    facility = add("facilities", "facility_id", operator_id=operator, name="Aachen")
+    add("id_hosts", "host", host=f"id.{tenant}.example")
+    product = add(
+        "battery_products",
+        "battery_product_id",
+        identifier="EV78",
+        name="EV 78",
+        operator_id=operator,
+        facility_id=facility,
+    )
+    passport_id = add(
+        "passports",
+        "passport_id",
+        battery_product_id=product,
+        serial="417",
+        unique_identifier=an_identifier(f"id.{tenant}.example"),
+    )
     add("signing_keys", "key_id", key_id=KEY_ID, public_key=sha256(b"a public key"))
     passport_version_id = add(
         "passport_versions",
@@ -146,6 +162,11 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         build_id,
         chain,
     )
+
+
+def an_identifier(host: str = "passports.example") -> str:
+    """A unique identifier as one without a GTIN has it."""
+    return f"https://{host}/p/{uuid4().hex[:16].upper()}"
 
 
 def draft_of_rules(db: Database, name: str = "rules", tenant: str = "acme") -> UUID:
