@@ -66,9 +66,7 @@ def printed_size(text: str, printing: Printing) -> PrintedSize:
         Decimal(str(printing.module_mm)) * printing.dpi / inch,
         Decimal(str(printing.side_mm)) * printing.dpi / (inch * modules),
     )
-    return PrintedSize(
-        modules=modules, dots=int(dots.to_integral_value(ROUND_CEILING)), dpi=printing.dpi
-    )
+    return PrintedSize(modules=modules, dots=int(dots.to_integral_value(ROUND_CEILING)), dpi=printing.dpi)
 
 
 def code_of(text: str, printing: Printing) -> Code:

@@ -13,6 +13,10 @@ class CarrierError(ValueError):
         super().__init__("; ".join(problems))
 
 
+class UnfinishedError(Exception):
+    """Why some files are missing; the same order, made again, writes them."""
+
+
 def refuse(problems: Sequence[str]) -> None:
     """All of them at once, the first ones by name; none is fine."""
     if not problems:

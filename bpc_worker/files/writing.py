@@ -20,11 +20,14 @@ class ExportFileError(Exception):
 
 
 @contextmanager
-def whole_file(path: Path, *, mode: int | None = None, replace: bool = False) -> Iterator[BinaryIO]:
+def whole_file(
+    path: Path, *, mode: int | None = None, replace: bool = False, durable: bool = True
+) -> Iterator[BinaryIO]:
     """A file to write to, on disk under its name after the block; what went wrong leaves nothing behind.
 
     `mode`: exactly that from its first moment; None: what the umask leaves. Unless `replace`, a name that is
-    taken is a FileExistsError. The folder is opened once, so that nothing is written anywhere else.
+    taken is a FileExistsError. The folder is opened once, so that nothing is written anywhere else. Without
+    `durable` the disk is not waited for: one of many files, whose writer calls `os.sync` after the last.
     """
     if not replace and os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -37,9 +40,11 @@ def whole_file(path: Path, *, mode: int | None = None, replace: bool = False) ->
                 os.fchmod(number, mode)
             yield file
             file.flush()
-            os.fsync(number)
+            if durable:
+                os.fsync(number)
         (_rename if replace else _link)(unfinished, path.name, folder)
-        os.fsync(folder)
+        if durable:
+            os.fsync(folder)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(unfinished, dir_fd=folder)
@@ -68,7 +73,7 @@ def replace_whole(path: Path, content: bytes, *, mode: int | None = None) -> Non
         file.write(content)
 
 
-def write_new(folder: Path, name: str, data: bytes) -> bool:
+def write_new(folder: Path, name: str, data: bytes, *, durable: bool = True) -> bool:
     """False when the file was there already with these bytes; with others it stays as it is, and this raises.
 
     The name is a plain one: nothing is written outside the folder.
@@ -76,7 +81,7 @@ def write_new(folder: Path, name: str, data: bytes) -> bool:
     if name in {"", ".", ".."} or "/" in name or "\0" in name:
         raise ExportFileError(f"{name!r} is no name of a file: it would lie outside the folder")
     try:
-        with whole_file(folder / name) as file:
+        with whole_file(folder / name, durable=durable) as file:
             file.write(data)
     except FileExistsError as error:
         if _is_there(folder / name, data):
@@ -87,6 +92,12 @@ def write_new(folder: Path, name: str, data: bytes) -> bool:
         where = folder / name if folder.is_dir() else folder
         raise ExportFileError(f"{where}: {getattr(error, 'strerror', None) or error}") from error
     return True
+
+
+def remove_unfinished(folder: Path) -> None:
+    """What writers left there who were killed; only where nobody else writes now."""
+    for left in folder.glob(f"{_UNFINISHED}*.part"):
+        left.unlink(missing_ok=True)
 
 
 def _is_there(path: Path, data: bytes) -> bool:
