@@ -98,4 +98,5 @@ def dark_runs(matrix: QrMatrix) -> Iterator[tuple[int, int, int]]:
     """Row, first column and length of each stretch of dark modules."""
     for row, modules in enumerate(matrix.rows):
         for run in _DARK.finditer(f"{modules:0{matrix.size}b}"):
-            yield row, run.start(), run.end() - run.start()
+            start, end = run.span()
+            yield row, start, end - start

@@ -125,13 +125,12 @@ def _draw_code(canvas: Canvas, room: CodeRoom, code: Code) -> None:
     """One path with all dark modules, so that no reader of PDF leaves light seams between them."""
     corner = (room.room_mm - code.size.side_mm) / 2
     module = code.size.module_mm * MM
-    path = canvas.beginPath()
-    for row, column, length in dark_runs(code.matrix):
-        path.rect(column, row, length, 1)
     canvas.saveState()
     canvas.translate((room.x_mm + corner) * MM, -(room.y_mm + corner) * MM)
     canvas.scale(module, -module)
-    canvas.drawPath(path, stroke=0, fill=1)
+    # Whole numbers, written as they are: the library's rectangles would take half of the whole time.
+    dark = (f"{column} {row} {length} 1 re" for row, column, length in dark_runs(code.matrix))
+    canvas.addLiteral(" ".join((*dark, "f")))
     canvas.restoreState()
 
 
