@@ -9,7 +9,9 @@ from urllib.parse import quote
 
 from bpc_worker.carrier.errors import CarrierError, refuse
 from bpc_worker.carrier.label import METALS, Label
-from bpc_worker.core.base import gs1, identifier
+from bpc_worker.core.base.gs1 import Gs1Error, read_digital_link
+from bpc_worker.core.base.identifier import IdentifierError, TooLong, check_length, host_of
+from bpc_worker.core.base.serials import SerialError, check_plain
 from bpc_worker.documents.model import Limits
 from bpc_worker.documents.problems import Problems
 from bpc_worker.documents.reading import csv_text
@@ -22,7 +24,10 @@ _LIMITS = Limits(csv_rows=1_000_000, csv_columns=100, cell_bytes=2000, problems=
 _MAX_NAME = 200  # of a file, without its ending
 _METALS = "metals"
 _COLUMN = re.compile("[a-z][a-z0-9_]*")
-_PLAIN_SERIAL = re.compile("[A-Z0-9._-]+")
+_REMEDIES: dict[type[Exception], str] = {
+    TooLong: "; shorten host or serial, or say --longer-than-registry",
+    SerialError: "; say --set-82 to print all that GS1 allows",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,31 +82,28 @@ def labels_of(entries: Sequence[Entry], metals: Sequence[str], common: Mapping[s
     return labels
 
 
-def check_identifiers(entries: Sequence[Entry], *, at_most: int | None, any_serial: bool) -> None:
-    """Their shape, GTIN and length, and that people can read and type them."""
-    problems = []
+def check_identifiers(entries: Sequence[Entry], *, at_most: int | None, set_82: bool) -> list[str]:
+    """Their shape, GTIN and length, and that people can read and type them; the serials that are in them."""
+    problems, serials = [], []
     for entry in entries:
         try:
-            _check(entry.values["identifier"], at_most, any_serial=any_serial)
-        except (gs1.Gs1Error, identifier.IdentifierError) as error:
-            problems.append(f"line {entry.line}: {error}")
+            serials += _checked(entry.values["identifier"], at_most, set_82=set_82)
+        except (Gs1Error, SerialError, IdentifierError) as error:
+            problems.append(f"line {entry.line}: {error}{_REMEDIES.get(type(error), '')}")
     refuse(problems)
+    return serials
 
 
-def _check(url: str, at_most: int | None, *, any_serial: bool) -> None:
-    identifier.host_of(url)
+def _checked(url: str, at_most: int | None, *, set_82: bool) -> list[str]:
+    host = host_of(url)
     if at_most is not None:
-        identifier.check_length(url, at_most)
-    if not any_serial and "/01/" in url:
-        check_serial(gs1.read_digital_link(url).serial)
-
-
-def check_serial(serial: str) -> None:
-    """GS1 allows more; these survive handwriting, telephones and every label printer."""
-    if not _PLAIN_SERIAL.fullmatch(serial):
-        raise gs1.Gs1Error(
-            f"serial {serial!r}: only A-Z 0-9 - _ . are printed; --any-serial prints all of GS1's set 82"
-        )
+        check_length(url, at_most)
+    if url.startswith(f"https://{host}/p/"):
+        return []
+    serial = read_digital_link(url).serial
+    if not set_82:
+        check_plain(serial)
+    return [serial]
 
 
 def _label(entry: Entry, metals: Sequence[str], common: Mapping[str, str]) -> Label:

@@ -40,7 +40,7 @@ class _Options(TypedDict):
     tenant: str | None
     identifiers: Path | None
     longer: bool
-    any_serial: bool
+    set_82: bool
     category: str | None
     template: Path | None
     one_per_page: bool
@@ -84,7 +84,7 @@ def carrier_template(category: str) -> None:
 @click.option(
     "--longer-than-registry", "longer", is_flag=True, help="URLs that the EU registry will not take."
 )
-@click.option("--any-serial", is_flag=True, help="Also serials with other characters than A-Z 0-9 - _ .")
+@click.option("--set-82", is_flag=True, help="Also serials with other characters than A-Z 0-9 - _ .")
 @click.option("--category", type=click.Choice(_CATEGORIES), help="Of the batteries: which labels they get.")
 @click.option("--template", type=FILE, metavar="FILE", help="A template of your own.")
 @click.option("--one-per-page", is_flag=True, help="Every page is a label: for rolls.")
@@ -181,6 +181,7 @@ def _values(given: Sequence[str]) -> dict[str, str]:
 def _entries(options: _Options) -> "Sequence[Entry]":
     """The list with the URL of each battery, checked."""
     from bpc_worker.carrier.lists import check_identifiers, read_list
+    from bpc_worker.core.base.serials import count_up
 
     serials, urls = options["serials"], options["identifiers"]
     if urls is not None and serials is None:
@@ -191,7 +192,10 @@ def _entries(options: _Options) -> "Sequence[Entry]":
     else:
         fail(EXIT_USAGE, "say --serials with --product and --tenant, or --identifiers; one of them")
     at_most = None if options["longer"] else most
-    check_identifiers(entries, at_most=at_most, any_serial=options["any_serial"])
+    printed = check_identifiers(entries, at_most=at_most, set_82=options["set_82"])
+    if (pair := count_up(printed)) is not None:
+        told = "strangers can read production numbers from them and open the page of every battery"
+        tell(f"these serials count up ({pair[0]}, {pair[1]}): {told}")
     return entries
 
 
