@@ -25,16 +25,17 @@ def load(template: Template) -> Fonts:
     """In each process that draws; a template with one font has it in bold places too."""
     if template.font is None:
         return Fonts()
-    plain = _embedded("Plain", template.font)
-    return Fonts(plain, plain if template.bold_font is None else _embedded("Bold", template.bold_font))
+    plain = _embedded(template.font)
+    return Fonts(plain, plain if template.bold_font is None else _embedded(template.bold_font))
 
 
-def _embedded(name: str, path: str) -> str:
+def _embedded(path: str) -> str:
+    """Known in this process by where it lies."""
     try:
-        pdfmetrics.registerFont(TTFont(name, path))
+        pdfmetrics.registerFont(TTFont(path, path))
     except (TTFError, OSError, ValueError) as error:
         raise CarrierError(f"{path}: no TrueType font that can be embedded: {error}") from error
-    return name
+    return path
 
 
 def width_mm(text: str, font: str, size_pt: float) -> float:
