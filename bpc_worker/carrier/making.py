@@ -56,8 +56,10 @@ def _alone(out: Path) -> Iterator[None]:
     try:
         if not lock.try_alone() or not lock.is_at(path):
             raise CarrierError(f"{out}: another `carrier make` is writing there; wait for it")
-        yield
-        path.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
     finally:
         lock.close()
 
