@@ -9,6 +9,7 @@ from bpc_worker.core.passport.compile import Identity, version_id
 from bpc_worker.domain import builds
 from bpc_worker.domain.compiling import Request, Response, compile_in_child
 from bpc_worker.domain.events import Happened, tell
+from bpc_worker.domain.identity import check_about
 from bpc_worker.domain.records import Fact, Passport, PassportVersion, RulesText, SigningKey, Snapshot
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.handler_api import (
@@ -32,15 +33,15 @@ class CompilePassport(Payload, frozen=True):
     passport_id: UUID
     snapshot_id: UUID
     rule_package_version_id: UUID
-    law_date: date | None = None  # unset: the day it is issued
+    law_date: date
     issued_at: datetime | None = None  # unset: when the job was queued, so that a retry makes the same bytes
     build_id: UUID | None = None
 
     def __post_init__(self) -> None:
         if self.issued_at is not None and self.issued_at.tzinfo is None:
             raise ValueError("issued_at has no time zone")
-        years = [moment.year for moment in (self.issued_at, self.law_date) if moment is not None]
-        if not all(_FIRST_YEAR <= year <= _LAST_YEAR for year in years):
+        moments = [self.law_date] if self.issued_at is None else [self.law_date, self.issued_at]
+        if not all(_FIRST_YEAR <= moment.year <= _LAST_YEAR for moment in moments):
             raise ValueError(f"issued_at and law_date lie in the years {_FIRST_YEAR} to {_LAST_YEAR}")
 
 
@@ -95,12 +96,14 @@ async def _request(payload: CompilePassport, ctx: Context) -> Request:
     if rules.status != RulesStatus.PUBLISHED:
         raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"the rules are {rules.status}, not PUBLISHED")
     _check_key(ctx.signer.key_id, keys)
+    held = all_of(facts, Fact)
+    check_about(held, passport, stand_in=ctx.policy.stand_in_host)
     identity = _identity(payload, ctx, passport, rules)
     return Request(
         identity=identity,
         snapshot=snapshot.canonical,
         snapshot_hash=snapshot.snapshot_hash,
-        facts=all_of(facts, Fact),
+        facts=held,
         dsl=rules.dsl,
         disclosure_seed=ctx.disclosure_seed(version_id(identity, payload.snapshot_id)),
         payload_bytes=ctx.policy.payload_bytes,
@@ -128,7 +131,7 @@ def _identity(payload: CompilePassport, ctx: Context, passport: Passport, rules:
         dsl_sha256=rules.dsl_sha256,
         tests_sha256=rules.tests_sha256,
         signing_key_id=ctx.signer.key_id,
-        law_date=payload.law_date or issued_at.date(),
+        law_date=payload.law_date,
         issued_at=issued_at,
     )
 

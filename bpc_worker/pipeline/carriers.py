@@ -2,16 +2,10 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
-from bpc_worker.domain.records import Product
+from bpc_worker.domain.records import Passport, Product
+from bpc_worker.pipeline.products import find_product
 from bpc_worker.pipeline.session import PipelineSession
-from bpc_worker.rows import all_of, one
-
-
-class Identified(msgspec.Struct, frozen=True):
-    serial: str
-    unique_identifier: str
+from bpc_worker.rows import all_of
 
 
 async def identifiers(
@@ -19,12 +13,11 @@ async def identifiers(
 ) -> tuple[Product, dict[str, str]]:
     """By serial number, as far as they are known; NOT_FOUND where the product is not."""
     async with pipeline.reading() as tx:
-        params = {"tenant_id": pipeline.tenant_id, "identifier": product}
-        found = one(await tx.query("products/find", params), Product, "product")
+        found = await find_product(pipeline, tx, product)
         wanted = {
             "tenant_id": pipeline.tenant_id,
             "battery_product_id": found.battery_product_id,
             "serials": [*serials],
         }
-        known = all_of(await tx.query("passports/identifiers", wanted), Identified)
+        known = all_of(await tx.query("serials/find", wanted), Passport)
     return found, {each.serial: each.unique_identifier for each in known}

@@ -35,9 +35,7 @@ def read_products(content: bytes) -> list[ProductData]:
 def _product(record: Record) -> ProductData | None:
     identifier, name = (record.need(column, readings.name) for column in _NEEDED)
     gtin = record.may("gtin", _gtin)
-    others = {
-        column: record.may(column, readings.name) for column in COLUMNS if column not in {*_NEEDED, "gtin"}
-    }
+    others = {column: record.may(column, readings.name) for column in _OTHERS}
     if identifier is None:
         return None
     return ProductData(identifier=identifier, name=name, gtin=gtin, **others)
