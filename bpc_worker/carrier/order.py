@@ -112,7 +112,7 @@ def _too_large(size: PrintedSize, room_mm: float) -> str:
 
 
 def _text_problems(text: Text, fonts: Fonts, label: Label) -> Iterator[str]:
-    words = text.filled(dict(label.values))
+    words = text.filled(label.values)
     if words is None:
         if text.needed:
             lacking = ", ".join(name for name in text.names if not label.values.get(name))

@@ -69,7 +69,7 @@ class SheetPrinter:
         _draw_code(canvas, self.template.code, code)
         symbol = self.template.collection_symbol.box
         canvas.saveState()
-        canvas.translate(symbol.left * MM, -symbol.top * MM)
+        canvas.translate(symbol.left * MM, -(symbol.top + symbol.height) * MM)
         canvas.doForm(_SYMBOL)
         canvas.restoreState()
         self._draw_metals(canvas, label.metals)
@@ -99,7 +99,7 @@ class SheetPrinter:
     def _define_symbol(self, canvas: Canvas) -> None:
         """Once in a file; every label refers to it."""
         size = self.template.collection_symbol.size_mm * MM
-        canvas.beginForm(_SYMBOL, 0, -size, size, 0)
+        canvas.beginForm(_SYMBOL, 0, 0, size, size)
         canvas.setLineCap(0)
         canvas.setLineJoin(0)
         for shape in WHEELED_BIN:
@@ -136,7 +136,7 @@ def _draw_code(canvas: Canvas, room: CodeRoom, code: Code) -> None:
 
 def _draw_shape(canvas: Canvas, shape: Line | Area | Disc, size: float) -> None:
     def at(point: Point) -> Point:
-        return point[0] * size, -point[1] * size
+        return point[0] * size, (1 - point[1]) * size
 
     if isinstance(shape, Disc):
         canvas.circle(*at(shape.middle), shape.radius * size, stroke=0, fill=1)

@@ -5,7 +5,7 @@ Lengths are in millimetres, from the top left corner of the sheet or of the labe
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -57,7 +57,7 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pass
 
 
-class Sheet(_Strict):
+class Sheet(_Strict, frozen=True):
     """The paper, and where the labels lie on it."""
 
     width_mm: Extent
@@ -79,13 +79,13 @@ class Sheet(_Strict):
         return self.left_mm + column * self.across_mm, self.top_mm + row * self.down_mm
 
 
-class LabelSize(_Strict):
+class LabelSize(_Strict, frozen=True):
     width_mm: Extent
     height_mm: Extent
     outline: bool = False  # a hairline to cut along; not for paper that is cut already
 
 
-class CodeRoom(_Strict):
+class CodeRoom(_Strict, frozen=True):
     """A square for the code with its light modules; it stands in the middle."""
 
     x_mm: Place
@@ -98,7 +98,7 @@ class CodeRoom(_Strict):
         return Box(self.x_mm, self.y_mm, self.room_mm, self.room_mm)
 
 
-class CollectionSymbol(_Strict):
+class CollectionSymbol(_Strict, frozen=True):
     """3 % of the battery's largest side, up to 50 x 50 mm (Article 13(4)); Cd and Pb stand beneath it."""
 
     x_mm: Place
@@ -110,7 +110,7 @@ class CollectionSymbol(_Strict):
         return Box(self.x_mm, self.y_mm, self.size_mm, self.size_mm)
 
 
-class CeRoom(_Strict):
+class CeRoom(_Strict, frozen=True):
     """Left empty: who affixes the CE mark is answerable for it. It is at least 5 mm high."""
 
     x_mm: Place
@@ -123,7 +123,7 @@ class CeRoom(_Strict):
         return Box(self.x_mm, self.y_mm, self.width_mm, self.height_mm)
 
 
-class Text(_Strict):
+class Text(_Strict, frozen=True):
     """Words with {names} in them, whose values come with each label."""
 
     x_mm: Place
@@ -147,14 +147,14 @@ class Text(_Strict):
     def names(self) -> tuple[str, ...]:
         return tuple(_NAMED.findall(self.text))
 
-    def filled(self, values: dict[str, str]) -> str | None:
+    def filled(self, values: Mapping[str, str]) -> str | None:
         """None when a name has no value."""
         if any(not values.get(name) for name in self.names):
             return None
         return _NAMED.sub(lambda found: values[found[1]], self.text)
 
 
-class Template(_Strict):
+class Template(_Strict, frozen=True):
     sheet: Sheet
     label: LabelSize
     code: CodeRoom

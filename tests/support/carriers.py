@@ -34,7 +34,8 @@ class Seen:
 def seen(picture: Image.Image, dpi: float) -> Seen:
     """The only code in the picture. Its module is a seventh of a finder's width, as a ruler would tell."""
     grey = picture.convert("L")
-    [found] = zxingcpp.read_barcodes(grey, formats=zxingcpp.BarcodeFormat.QRCode, try_invert=False)
+    [found] = zxingcpp.read_barcodes(grey, try_invert=False)
+    assert found.format == zxingcpp.BarcodeFormat.QRCode
     corners = [
         found.position.top_left,
         found.position.top_right,

@@ -183,7 +183,7 @@ def test_everything_is_checked_before_the_first_file(
     changes: dict[str, object], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CarrierError) as refused:
-        made(tmp_path / "out", order(**changes))
+        made(tmp_path / "out", order(19, **changes))
 
     assert said in str(refused.value)
     assert str(refused.value).startswith("https://id.example.eu/p/0000000000000000: ")
