@@ -1,6 +1,7 @@
 """The commands about the code on a battery: labels for lists of serial numbers, and their templates."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -228,9 +229,8 @@ def _processes(options: _Options) -> int:
 @contextmanager
 def _progress(total: int) -> "Iterator[Callable[[int], None]]":
     """A bar at a terminal, else a line now and then."""
-    stderr = click.get_text_stream("stderr")
-    if stderr.isatty():
-        with click.progressbar(length=total, label="codes", file=stderr, show_pos=True) as bar:
+    if sys.stderr.isatty():
+        with click.progressbar(length=total, label="codes", file=sys.stderr, show_pos=True) as bar:
             yield bar.update
         return
     done = told = 0
