@@ -28,7 +28,8 @@ from bpc_worker.files.writing import ExportFileError, remove_unfinished, write_n
 TABLE = "codes.csv"
 
 _UNFINISHED_TABLE = "codes.csv.unfinished"
-_LOCK = ".bpc-carrier.lock"
+_OURS = ".bpc-"  # the lock, and what a killed writer leaves
+_LOCK = f"{_OURS}carrier.lock"
 _MAX_TABLE_BYTES = 1024 * 1024 * 1024
 
 
@@ -69,7 +70,7 @@ def _begin(order: Order, out: Path, table: bytes) -> None:
     known = [name for name in (TABLE, _UNFINISHED_TABLE) if (out / name).exists()]
     if any(read_regular(out / name, _MAX_TABLE_BYTES) != table for name in known):
         raise CarrierError(f"{out}: labels of another order are there; name another folder with --out")
-    if not known and any(each.name != _LOCK for each in out.iterdir()):
+    if not known and any(not each.name.startswith(_OURS) for each in out.iterdir()):
         raise CarrierError(f"{out}: there is something in the folder already; name another one with --out")
     if TABLE not in known:
         write_new(out, _UNFINISHED_TABLE, table)

@@ -102,6 +102,14 @@ def test_what_was_left_in_the_middle_is_completed(tmp_path: Path) -> None:
     assert contents(tmp_path) == whole
 
 
+def test_a_run_that_was_killed_before_its_first_file_is_begun_anew(tmp_path: Path) -> None:
+    (tmp_path / ".bpc-0123456789abcdef.part").write_bytes(b"number,ser")
+
+    made(tmp_path)
+
+    assert {each.name for each in tmp_path.iterdir()} == {"codes.csv", "svg", "png", "pdf"}
+
+
 def test_only_the_formats_that_were_asked_for(tmp_path: Path) -> None:
     made(tmp_path, order(formats=frozenset({"svg"})))
 
