@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+Format = Literal["svg", "png", "pdf"]
+
+CATEGORIES = ("ev", "industrial", "lmt")  # those whose batteries have passports (Article 77)
+FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
 METALS = ("Cd", "Pb")  # more than 0.002 % cadmium, more than 0.004 % lead (Article 13(5))
 
 

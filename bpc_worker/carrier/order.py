@@ -4,17 +4,13 @@ import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import Literal
 
 from bpc_worker.carrier.code import PrintedSize, Printing, printed_size
 from bpc_worker.carrier.errors import refuse
 from bpc_worker.carrier.fonts import Fonts, lines_of, load, missing
-from bpc_worker.carrier.label import Label
+from bpc_worker.carrier.label import FORMATS, Format, Label
 from bpc_worker.carrier.sheet import metals_box
 from bpc_worker.carrier.template import Template, Text, meetings
-
-Format = Literal["svg", "png", "pdf"]
-FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
 
 _COLUMNS = (
     "number",

@@ -16,8 +16,6 @@ from bpc_worker.carrier.code import SIDE_MM
 from bpc_worker.carrier.errors import CarrierError, refuse
 from bpc_worker.files.reading import read_at_most
 
-CATEGORIES = ("ev", "industrial", "lmt")  # those whose batteries have passports (Article 77)
-
 _MAX_BYTES = 1024 * 1024
 _LEADING = 1.2  # from one line of a text to the next, in sizes of the font
 _MM_PER_POINT = 25.4 / 72

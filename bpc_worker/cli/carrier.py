@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
+from bpc_worker.carrier.label import CATEGORIES, FORMATS, METALS, Format
 from bpc_worker.cli import main
 from bpc_worker.cli._common.options import FILE, config_option
 from bpc_worker.cli._common.output import (
@@ -25,12 +26,9 @@ from bpc_worker.cli._common.startup import settings_from
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.carrier.lists import Entry
-    from bpc_worker.carrier.order import Format, Order
+    from bpc_worker.carrier.order import Order
     from bpc_worker.carrier.template import Template
 
-_CATEGORIES = ("ev", "industrial", "lmt")
-_METALS = ("Cd", "Pb")
-_FORMATS = ("svg", "png", "pdf")
 _SHOWN = 5
 _STEPS = 10  # so often progress is told where there is no terminal
 
@@ -52,7 +50,7 @@ class _Options(TypedDict):
     module_mm: float
     side_mm: float | None
     dpi: int
-    formats: "tuple[Format, ...]"
+    formats: tuple[Format, ...]
     sheets_per_file: int
     processes: int | None
     out: Path
@@ -65,7 +63,7 @@ def carrier() -> None:
 
 
 @carrier.command("template")
-@click.argument("category", type=click.Choice(_CATEGORIES))
+@click.argument("category", type=click.Choice(CATEGORIES))
 def carrier_template(category: str) -> None:
     r"""Print the template of a category, to change a copy of it.
 
@@ -86,22 +84,36 @@ def carrier_template(category: str) -> None:
     "--longer-than-registry", "longer", is_flag=True, help="URLs that the EU registry will not take."
 )
 @click.option("--set-82", is_flag=True, help="Also serials with other characters than A-Z 0-9 - _ .")
-@click.option("--category", type=click.Choice(_CATEGORIES), help="Of the batteries: which labels they get.")
+@click.option("--category", type=click.Choice(CATEGORIES), help="Of the batteries: which labels they get.")
 @click.option("--template", type=FILE, metavar="FILE", help="A template of your own.")
 @click.option("--one-per-page", is_flag=True, help="Every page is a label: for rolls.")
 @click.option("--capacity", help="Of all of them, like '210 Ah'.")
-@click.option("--metal", "metals", multiple=True, type=click.Choice(_METALS), help="In all of them.")
-@click.option("--set", "values", multiple=True, metavar="NAME=TEXT", help="Another name of the template.")
-@click.option("--level", type=click.Choice(["M", "Q"]), default="M", show_default=True, help="Of QR codes.")
+@click.option("--metal", "metals", multiple=True, type=click.Choice(METALS), help="In all of them.")
+@click.option("--set", "values", multiple=True, metavar="NAME=TEXT", help="Another text for all of them.")
 @click.option(
-    "--module-mm", type=click.FloatRange(0.33, 10), default=0.396, show_default=True, help="At least."
+    "--level",
+    type=click.Choice(["M", "Q"]),
+    default="M",
+    show_default=True,
+    help="Error correction of the codes.",
 )
-@click.option("--side-mm", type=click.FloatRange(5, 300), help="At least; by default the template's, or 20.")
-@click.option("--dpi", type=click.IntRange(150, 2400), default=300, show_default=True, help="Of the printer.")
 @click.option(
-    "--format", "formats", multiple=True, type=click.Choice(_FORMATS), help="Only this; repeatable."
+    "--module-mm",
+    type=click.FloatRange(0.33, 10),
+    default=0.396,
+    show_default=True,
+    help="Of a module, at least.",
 )
-@click.option("--sheets-per-file", type=click.IntRange(1, 5000), default=100, show_default=True)
+@click.option(
+    "--side-mm", type=click.FloatRange(5, 300), help="Of a code, at least; default: the template's."
+)
+@click.option(
+    "--dpi", type=click.IntRange(150, 2400), default=300, show_default=True, help="Printer's dots per inch."
+)
+@click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Only this; repeatable.")
+@click.option(
+    "--sheets-per-file", type=click.IntRange(1, 5000), default=100, show_default=True, help="Of PDF."
+)
 @click.option("--processes", type=click.IntRange(1, 64), help="By default one for each core.")
 @click.option("--out", required=True, type=FILE, metavar="DIR", help="A new folder, or that of a run to end.")
 @config_option
@@ -135,7 +147,7 @@ def carrier_make(**options: Unpack[_Options]) -> None:
 def _order(options: _Options) -> "Order":
     from bpc_worker.carrier.code import Printing
     from bpc_worker.carrier.lists import labels_of
-    from bpc_worker.carrier.order import FORMATS, Order
+    from bpc_worker.carrier.order import Order
 
     template = _template(options)
     entries = _entries(options)
@@ -165,7 +177,7 @@ def _template(options: _Options) -> "Template":
     elif category is not None and own is None:
         found = of_category(category)
     else:
-        fail(EXIT_USAGE, "say --category or --template, one of them", f"categories: {', '.join(_CATEGORIES)}")
+        fail(EXIT_USAGE, "say --category or --template, one of them", f"categories: {', '.join(CATEGORIES)}")
     return found.one_per_page() if options["one_per_page"] else found
 
 

@@ -10,9 +10,9 @@ from PIL import Image
 
 from bpc_worker.carrier.code import Printing, code_of
 from bpc_worker.carrier.fonts import lines_of, load, missing, width_mm
-from bpc_worker.carrier.label import Label
+from bpc_worker.carrier.label import CATEGORIES, Label
 from bpc_worker.carrier.sheet import MM, SheetPrinter, metals_box
-from bpc_worker.carrier.template import CATEGORIES, Box, Template, of_category
+from bpc_worker.carrier.template import Box, Template, of_category
 from tests.support.carriers import in_pdf, label_picture
 
 PRINTING = Printing()

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bpc_worker.carrier.errors import CarrierError
-from bpc_worker.carrier.template import CATEGORIES, built_in, of_category, parse, read
+from bpc_worker.carrier.label import CATEGORIES
+from bpc_worker.carrier.template import built_in, of_category, parse, read
 
 LMT = built_in("lmt").decode()
 
