@@ -11,7 +11,7 @@ from tests.support.database import Database
 from tests.support.waiting import until
 from tests.support.worker import COMMAND, command
 
-LABELS = 400
+LABELS = 200
 LINK = "https://id.example.eu/01/09506000134352/21"
 
 Ended = subprocess.CompletedProcess[str]
@@ -38,12 +38,12 @@ def contents(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-def alive(marks: str) -> list[str]:
-    """Processes that have this text in their command line or were started by one that had."""
+def alive(mark: str) -> list[str]:
+    """Processes with this in their environment: whoever was started with it, and whomever they started."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if marks in (process / "environ").read_text(errors="replace"):
+            if mark in (process / "environ").read_text(errors="replace"):
                 found.append(process.name)
         except OSError:
             continue
