@@ -9,7 +9,7 @@ from bpc_worker.core.passport.compile import Identity, version_id
 from bpc_worker.domain import builds
 from bpc_worker.domain.compiling import Request, Response, compile_in_child
 from bpc_worker.domain.events import Happened, tell
-from bpc_worker.domain.identity import check_about
+from bpc_worker.domain.identity import check_about, check_host
 from bpc_worker.domain.records import Fact, Passport, PassportVersion, RulesText, SigningKey, Snapshot
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.handler_api import (
@@ -97,7 +97,8 @@ async def _request(payload: CompilePassport, ctx: Context) -> Request:
         raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"the rules are {rules.status}, not PUBLISHED")
     _check_key(ctx.signer.key_id, keys)
     held = all_of(facts, Fact)
-    check_about(held, passport, stand_in=ctx.policy.stand_in_host)
+    check_about(held, passport)
+    check_host(passport, stand_in=ctx.policy.stand_in_host)
     identity = _identity(payload, ctx, passport, rules)
     return Request(
         identity=identity,

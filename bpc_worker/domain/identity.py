@@ -67,8 +67,8 @@ async def copy_in(tx: Tx, tenant_id: UUID, snapshot_id: UUID, facts: Sequence[Fa
     await tx.query("snapshots/copy_in", columns | {"snapshot_id": snapshot_id})
 
 
-def check_about(facts: Sequence[Fact], passport: Passport, *, stand_in: bool) -> None:
-    """A snapshot that tells whose it is makes no passport of another battery; and there is its host."""
+def check_about(facts: Sequence[Fact], passport: Passport) -> None:
+    """A snapshot that tells whose it is makes no passport of another battery."""
     for fact in facts:
         if fact.fact_type == IDENTITY:
             told = msgspec.json.decode(fact.canonical, type=dict[str, str])
@@ -77,6 +77,10 @@ def check_about(facts: Sequence[Fact], passport: Passport, *, stand_in: bool) ->
                 message = f"the snapshot is about {whose}, the passport is {passport.unique_identifier}"
                 hint = "seal another with `bpc-worker snapshot seal --passport`"
                 raise Permanent(Code.VALIDATION_ERROR, f"{message}; {hint}")
+
+
+def check_host(passport: Passport, *, stand_in: bool) -> None:
+    """In production somebody can open its URL."""
     if not stand_in and host_of(passport.unique_identifier) == STAND_IN_HOST:
         message = f"{passport.unique_identifier} is an identifier of development, and env is prod"
         hint = "`bpc-worker host add`, then a serial of its own for the battery"

@@ -216,14 +216,14 @@ def test_a_revocation_needs_a_reason(reason: str, signed: Signed) -> None:
 
 def test_another_version_is_compiled_from_the_same_snapshot(signed: Signed) -> None:
     snapshot = signed.db.one("SELECT snapshot_id FROM data_snapshots")["snapshot_id"]
-    words = ("compile", SERIAL, "--snapshot", snapshot, "--rules", "battery_core", "--law-date", "2028-08-18")
+    rest = ("--rules", "battery_core", "--law-date", "2028-08-18")
     with worker(signed.db.url_as("bpc_worker")) as running:
         running.wait_ready()
-        made = said(signed, *words, "--wait")
+        made = said(signed, "compile", SERIAL, "--snapshot", snapshot, *rest, "--wait")
 
     assert made != str(signed.version)
     assert made in statuses(signed)
-    unknown = run(signed, "compile", SERIAL, "--snapshot", uuid4(), "--rules", "battery_core")
+    unknown = run(signed, "compile", SERIAL, "--snapshot", uuid4(), *rest)
     assert (unknown.returncode, unknown.stdout) == (3, "")
 
 

@@ -20,7 +20,11 @@ PUBLISHABLE = (
 )
 
 COMMANDS = [
-    ("tenant", "add"), ("tenant", "list"), ("product", "add"), ("product", "list"),
+    ("tenant", "add"), ("tenant", "list"), ("host", "add"), ("host", "list"),
+    ("operator", "add"), ("operator", "change"), ("operator", "list"),
+    ("facility", "add"), ("facility", "change"), ("facility", "list"),
+    ("product", "add"), ("product", "change"), ("product", "import"), ("product", "list"),
+    ("serials", "add"), ("serials", "make"), ("serials", "list"),
     ("document", "add"), ("document", "list"), ("document", "show"), ("document", "facts"),
     ("snapshot", "create"), ("snapshot", "seal"), ("snapshot", "list"), ("snapshot", "show"),
     ("rules", "add"), ("rules", "list"), ("rules", "run-tests"), ("rules", "publish"), ("rules", "show"),
@@ -272,7 +276,7 @@ def test_tenants_and_products_are_listed(db: Database, run: Run) -> None:
     assert [each["name"] for each in objects(run("tenant", "list", "--json"))] == ["acme", "volt"]
     assert json.loads(again.stdout)["battery_product_id"] == ok(added)
     assert "keeps its name" in again.stderr
-    assert run("product", "list").stdout == f"{ok(added)}  urn:x  X\\nY\n"
+    assert run("product", "list").stdout == f"{ok(added)}  urn:x  -  X\\nY\n"
     assert objects(run("product", "list", "--json", "--tenant", "volt")) == []
 
 

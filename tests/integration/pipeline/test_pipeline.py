@@ -22,7 +22,7 @@ from bpc_worker.pipeline.documents import (
 )
 from bpc_worker.pipeline.jobs import job_state, wait_for_job
 from bpc_worker.pipeline.keys import add_key, change_key, list_keys
-from bpc_worker.pipeline.products import add_product
+from bpc_worker.pipeline.products import ProductData, add_product
 from bpc_worker.pipeline.rules import add_rules, list_rules, publish_rules
 from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.pipeline.snapshots import create_snapshot, list_snapshots, seal_snapshot, snapshot_detail
@@ -215,8 +215,9 @@ async def test_production_does_not_register_the_development_key(db: Database) ->
 
 async def test_a_product_keeps_its_first_name(db: Database) -> None:
     db.tenant()
-    first, added = await alone(db, lambda pipeline: add_product(pipeline, "urn:x", "X"))
-    again, added_again = await alone(db, lambda pipeline: add_product(pipeline, "urn:x", "Y"))
+    x, y = (ProductData(identifier="urn:x", name=name) for name in "XY")
+    first, added = await alone(db, lambda pipeline: add_product(pipeline, x))
+    again, added_again = await alone(db, lambda pipeline: add_product(pipeline, y))
 
     assert (added, added_again) == (True, False)
     assert again == first
