@@ -1,0 +1,19 @@
+"""One battery's label: what is on it, whatever its template."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Format = Literal["svg", "png", "pdf"]
+
+CATEGORIES = ("ev", "industrial", "lmt")  # those whose batteries have passports (Article 77)
+FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
+METALS = ("Cd", "Pb")  # more than 0.002 % cadmium, more than 0.004 % lead (Article 13(5))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    name: str  # of its files
+    identifier: str  # the URL in the code
+    values: Mapping[str, str]  # what a template may name: identifier, serial, capacity ...
+    metals: tuple[str, ...] = ()
