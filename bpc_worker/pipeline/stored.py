@@ -13,7 +13,7 @@ from bpc_worker.core.passport import bundle
 from bpc_worker.core.passport.bundle import BundleError
 from bpc_worker.domain.records import Fact
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.pipeline.keys import sound_registry
+from bpc_worker.pipeline.keys import registry as registry_of
 from bpc_worker.pipeline.passports import ListedVersion, find_version
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import all_of, one
@@ -141,5 +141,5 @@ async def read_version(pipeline: PipelineSession, wanted: str) -> StoredVersion:
             row,
             sorted(facts, key=lambda each: (each.fact_type, each.fact_key)),
             sorted(sources, key=lambda each: (each.fact_type, each.fact_key, each.place)),
-            await sound_registry(pipeline, tx),
+            await registry_of(pipeline, tx),
         )

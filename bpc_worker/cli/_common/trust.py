@@ -18,6 +18,12 @@ class Trusted:
     registry: "KeyRegistry"
     source: str
 
+    def told(self) -> "Trusted":
+        """Itself, after a word about each key in it that does not count."""
+        for fault in self.registry.skipped:
+            tell(f"skipped in {self.source}: {fault.message}")
+        return self
+
     def signer(self, key_id: str, kind: "Kind") -> "SignedBy":
         """Of a signature that has been verified."""
         from bpc_worker.files.keys import thumbprint
@@ -68,4 +74,5 @@ def trusted_keys(keys_file: Path | None) -> Trusted:
         )
     hint = "`bpc-worker keys export --out keys.json` writes such a file"
     with refused(KeyFileError, hint, what="--keys "):
-        return Trusted(read_registry(keys_file), str(keys_file))
+        registry = read_registry(keys_file)
+    return Trusted(registry, str(keys_file)).told()

@@ -113,7 +113,7 @@ def _trusted(stored: "StoredVersion | None", keys_file: Path | None) -> Trusted:
     """Those that are named go before those of the database, which go with what is in it."""
     if stored is None or keys_file is not None:
         return trusted_keys(keys_file)
-    return Trusted(stored.registry, "the tenant's registry")
+    return Trusted(stored.registry, "the tenant's registry").told()
 
 
 def _stored(wanted: str, tenant: str | None, config_path: str | None) -> "StoredVersion | None":
