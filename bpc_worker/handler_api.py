@@ -199,6 +199,9 @@ class Context(Protocol):
     def status_signer(self) -> Signer:
         """Who signs status lists here; CONFIG_MISSING when nobody does."""
 
+    def snapshot_salt(self, snapshot_id: UUID) -> bytes:
+        """What keeps the hash of a snapshot from being guessed."""
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         """What the salts of a version are made from; the same on every worker of the installation."""
 

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, seal
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot, seal
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import Happened, tell
-from bpc_worker.domain.records import Snapshot
+from bpc_worker.domain.records import Snapshot, SnapshotBytes
 from bpc_worker.domain.states import BuildStatus, SnapshotStatus
 from bpc_worker.handler_api import Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import all_of, one
@@ -23,7 +23,7 @@ async def handle(payload: BuildSnapshot, ctx: Context) -> None:
         one(await reading.query("snapshots/read", params), Snapshot, "snapshot")
         facts = all_of(await reading.query("snapshots/items", params), FactRef)
     try:
-        sealed = _sealed(payload.snapshot_id, facts)
+        sealed = _sealed(payload.snapshot_id, facts, ctx)
     except SnapshotError as error:
         refused = Permanent(Code.VALIDATION_ERROR, str(error))
         await builds.give_up(ctx, payload.build_id, refused, BuildStatus.SNAPSHOT, payload.snapshot_id)
@@ -33,24 +33,31 @@ async def handle(payload: BuildSnapshot, ctx: Context) -> None:
     )
 
 
-def _sealed(snapshot_id: UUID, facts: list[FactRef]) -> SealedSnapshot:
+def _sealed(snapshot_id: UUID, facts: list[FactRef], ctx: Context) -> SealedSnapshot:
     if not facts:
         raise SnapshotError("", "the snapshot has no facts: add documents that have some")
-    return seal(snapshot_id, facts)
+    return seal(snapshot_id, facts, ctx.snapshot_salt(snapshot_id))
 
 
 async def _close(tx: Tx, payload: BuildSnapshot, ctx: Context, sealed: SealedSnapshot) -> None:
-    params = {"tenant_id": ctx.job.tenant_id, "snapshot_id": payload.snapshot_id}
+    params: dict[str, object] = {"tenant_id": ctx.job.tenant_id, "snapshot_id": payload.snapshot_id}
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     found = one(await tx.query("snapshots/lock", params), Snapshot, "snapshot")
     if found.status == SnapshotStatus.BUILDING or (found.status == SnapshotStatus.READY and payload.seal):
         facts = all_of(await tx.query("snapshots/items", params), FactRef)  # none is added while it is held
-        await _write(tx, payload, ctx, _sealed(payload.snapshot_id, facts))
-    elif found.status == SnapshotStatus.SEALED and found.snapshot_hash != sealed.snapshot_hash:
+        await _write(tx, payload, ctx, _sealed(payload.snapshot_id, facts, ctx))
+    elif found.status == SnapshotStatus.SEALED and not await _holds(tx, params, sealed):
         raise Permanent(Code.SNAPSHOT_SEALED, "the snapshot is sealed with other facts")
     if build is not None and builds.waits_for(build, BuildStatus.SNAPSHOT, payload.snapshot_id):
         await builds.finish(tx, build, BuildStatus.SNAPSHOT, payload.snapshot_id)
         await tx.enqueue(builds.compile_job(build, payload.snapshot_id))
+
+
+async def _holds(tx: Tx, params: dict[str, object], sealed: SealedSnapshot) -> bool:
+    """Whether what is sealed has these facts; the key of salts may have been another one then."""
+    there = one(await tx.query("snapshots/read", params), SnapshotBytes, "snapshot")
+    found = open_snapshot(there.canonical or b"", there.snapshot_hash or b"")
+    return found.facts == sealed.facts
 
 
 async def _write(tx: Tx, payload: BuildSnapshot, ctx: Context, sealed: SealedSnapshot) -> None:

@@ -1,15 +1,32 @@
 """COMPILE_PASSPORT: a sealed snapshot and published rules become payload, proof and receipt."""
 
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.signing import KeyStatus
-from bpc_worker.core.passport.compile import Identity, version_id
-from bpc_worker.domain import builds
-from bpc_worker.domain.compiling import Request, Response, compile_in_child
+from bpc_worker.core.passport.compile import COMPILER_BUILD_ID, Evaluated, Identity
+from bpc_worker.core.passport.disclosures import lines_of
+from bpc_worker.core.passport.receipt import (
+    Receipt,
+    issuer_of,
+    passport_version_id,
+    receipt_hash,
+    status_list_of,
+    status_list_uri,
+)
+from bpc_worker.domain import builds, status_lists
+from bpc_worker.domain.compiling import Request, Response, compile_in_child, receipt_over
 from bpc_worker.domain.events import Happened, tell
-from bpc_worker.domain.records import Fact, Passport, PassportVersion, RulesText, SigningKey, Snapshot
+from bpc_worker.domain.records import (
+    Fact,
+    Passport,
+    PassportVersion,
+    RulesText,
+    SigningKey,
+    SnapshotBytes,
+)
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.handler_api import (
     ChildTask,
@@ -44,19 +61,24 @@ class CompilePassport(Payload, frozen=True):
             raise ValueError(f"issued_at and law_date lie in the years {_FIRST_YEAR} to {_LAST_YEAR}")
 
 
-class Sealed(Snapshot, frozen=True):
-    canonical: bytes | None
-
-
 COMPILE = ChildTask(
     name="handlers.compile_passport:COMPILE", request=Request, response=Response, run=compile_in_child
 )
 
 
+class Made(NamedTuple):
+    """What the child evaluated, and the receipt that was made over it here."""
+
+    evaluated: Evaluated
+    receipt: Receipt
+    receipt_bytes: bytes
+    seconds: float
+
+
 async def handle(payload: CompilePassport, ctx: Context) -> None:
     try:
         request = await _request(payload, ctx)
-        made = await ctx.child(COMPILE, request)
+        made = await _made(request, ctx)
     except Permanent as error:
         ctx.count(Tally.COMPILES, error.code)
         await builds.give_up(ctx, payload.build_id, error, BuildStatus.COMPILE, payload.snapshot_id)
@@ -64,19 +86,25 @@ async def handle(payload: CompilePassport, ctx: Context) -> None:
     await ctx.complete(
         lambda tx: _write(tx, payload, ctx, request, made),
         result={
-            "passport_version_id": str(made.passport_version_id),
-            "payload_bytes": len(made.payload),
-            "proof_bytes": len(made.proof),
+            "passport_version_id": str(made.receipt.passport_version_id),
+            "payload_bytes": len(made.evaluated.payload),
+            "proof_bytes": len(made.evaluated.proof),
         },
     )
 
 
-def _measure(ctx: Context, made: Response) -> None:
+async def _made(request: Request, ctx: Context) -> Made:
+    answer = await ctx.child(COMPILE, request)
+    receipt, data = receipt_over(request, answer.evaluated, max_bytes=ctx.policy.receipt_bytes)
+    return Made(answer.evaluated, receipt, data, answer.seconds)
+
+
+def _measure(ctx: Context, made: Made) -> None:
     ctx.count(Tally.COMPILES, "ok")
     ctx.observe(Measure.COMPILE_DURATION, made.seconds)
-    ctx.observe(Measure.PAYLOAD_BYTES, len(made.payload))
-    ctx.observe(Measure.PROOF_BYTES, len(made.proof))
-    ctx.observe(Measure.RECEIPT_BYTES, len(made.receipt))
+    ctx.observe(Measure.PAYLOAD_BYTES, len(made.evaluated.payload))
+    ctx.observe(Measure.PROOF_BYTES, len(made.evaluated.proof))
+    ctx.observe(Measure.RECEIPT_BYTES, len(made.receipt_bytes))
 
 
 async def _request(payload: CompilePassport, ctx: Context) -> Request:
@@ -86,7 +114,7 @@ async def _request(payload: CompilePassport, ctx: Context) -> Request:
     async with ctx.reading() as reading:
         passports = await reading.query("passports/read", tenant | {"passport_id": payload.passport_id})
         passport = one(passports, Passport, "passport")
-        snapshot = one(await reading.query("snapshots/read", of_snapshot), Sealed, "snapshot")
+        snapshot = one(await reading.query("snapshots/read", of_snapshot), SnapshotBytes, "snapshot")
         rules = one(await reading.query("rules/read", version), RulesText, "version of a rule package")
         facts = await reading.query("snapshots/facts", of_snapshot)
         keys = all_of(await reading.query("keys/registry", tenant), SigningKey)
@@ -95,17 +123,17 @@ async def _request(payload: CompilePassport, ctx: Context) -> Request:
     if rules.status != RulesStatus.PUBLISHED:
         raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"the rules are {rules.status}, not PUBLISHED")
     _check_key(ctx.signer.key_id, keys)
-    identity = _identity(payload, ctx, passport, rules)
+    version_id, identity = await _identity(payload, ctx, passport, rules)
     return Request(
         identity=identity,
+        snapshot_id=payload.snapshot_id,
         snapshot=snapshot.canonical,
         snapshot_hash=snapshot.snapshot_hash,
         facts=all_of(facts, Fact),
         dsl=rules.dsl,
-        disclosure_seed=ctx.disclosure_seed(version_id(identity, payload.snapshot_id)),
+        disclosure_seed=ctx.disclosure_seed(version_id),
         payload_bytes=ctx.policy.payload_bytes,
         proof_bytes=ctx.policy.proof_bytes,
-        receipt_bytes=ctx.policy.receipt_bytes,
     )
 
 
@@ -118,9 +146,24 @@ def _check_key(key_id: str, keys: list[SigningKey]) -> None:
         raise Permanent(Code.SIGNING_KEY_MISSING, f"the worker's key {key_id!r} is {state}: {hint}")
 
 
-def _identity(payload: CompilePassport, ctx: Context, passport: Passport, rules: RulesText) -> Identity:
+async def _identity(
+    payload: CompilePassport, ctx: Context, passport: Passport, rules: RulesText
+) -> tuple[UUID, Identity]:
+    """The version's id, and all that its receipt says; its place in a status list is given before."""
     issued_at = (payload.issued_at or ctx.job.created_at).astimezone(UTC)
-    return Identity(
+    law_date = payload.law_date or issued_at.date()
+    version_id = passport_version_id(
+        tenant_id=ctx.job.tenant_id,
+        passport_id=payload.passport_id,
+        snapshot_id=payload.snapshot_id,
+        rule_package_version_id=payload.rule_package_version_id,
+        compiler_build_id=COMPILER_BUILD_ID,
+        law_date=law_date,
+        issued_at=issued_at,
+    )
+    issuer = issuer_of(passport.unique_identifier)
+    place = await status_lists.allot(ctx, version_id, issuer)
+    return version_id, Identity(
         tenant_id=ctx.job.tenant_id,
         passport_id=payload.passport_id,
         battery_product_id=passport.battery_product_id,
@@ -128,45 +171,53 @@ def _identity(payload: CompilePassport, ctx: Context, passport: Passport, rules:
         dsl_sha256=rules.dsl_sha256,
         tests_sha256=rules.tests_sha256,
         signing_key_id=ctx.signer.key_id,
-        law_date=payload.law_date or issued_at.date(),
+        law_date=law_date,
         issued_at=issued_at,
+        unique_identifier=passport.unique_identifier,
+        status_list_uri=status_list_uri(issuer, place.status_list),
+        status_list_idx=place.status_idx,
+        rules_name=rules.name,
     )
 
 
-async def _write(tx: Tx, payload: CompilePassport, ctx: Context, request: Request, made: Response) -> None:
+async def _write(tx: Tx, payload: CompilePassport, ctx: Context, request: Request, made: Made) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     if build is not None and not builds.waits_for(build, BuildStatus.COMPILE, payload.snapshot_id):
         return  # it went on without this job: what would be compiled here is out of date
-    params = _columns(payload, request, made)
+    params = _columns(request, made)
     if await tx.query("passports/add_version", params):
-        await _tell(tx, ctx, payload, made)
+        await _tell(tx, ctx, payload, made.receipt)
     else:
         await _check_same(tx, params)
-    version = made.passport_version_id
+    version = made.receipt.passport_version_id
     await builds.finish(tx, build, BuildStatus.COMPILE, payload.snapshot_id, passport_version_id=version)
     await tx.enqueue(builds.version_job(BuildStatus.SIGN, version, payload.build_id))
 
 
-def _columns(payload: CompilePassport, request: Request, made: Response) -> dict[str, object]:
-    identity = request.identity
+def _columns(request: Request, made: Made) -> dict[str, object]:
+    receipt, evaluated = made.receipt, made.evaluated
     return {
-        "passport_version_id": made.passport_version_id,
-        "tenant_id": identity.tenant_id,
-        "passport_id": identity.passport_id,
-        "snapshot_id": payload.snapshot_id,
-        "rule_package_version_id": identity.rule_package_version_id,
-        "compiler_build_id": identity.compiler_build_id,
-        "law_date": identity.law_date,
-        "issued_at": identity.issued_at,
-        "payload": made.payload,
-        "proof": made.proof,
-        "receipt": made.receipt,
-        "payload_hash": made.payload_hash,
-        "proof_root_hash": made.proof_root_hash,
-        "disclosure_root": made.disclosure_root,
-        "receipt_hash": sha256(made.receipt),
+        "passport_version_id": receipt.passport_version_id,
+        "tenant_id": receipt.tenant_id,
+        "passport_id": receipt.passport_id,
+        "snapshot_id": receipt.snapshot_id,
+        "rule_package_version_id": receipt.rule_package_version_id,
+        "compiler_build_id": receipt.compiler_build_id,
+        "law_date": receipt.law_date,
+        "issued_at": receipt.issued_at,
+        "payload": evaluated.payload,
+        "proof": evaluated.proof,
+        "receipt": made.receipt_bytes,
+        "payload_hash": receipt.payload_hash,
+        "proof_root_hash": receipt.proof_root_hash,
+        "unique_identifier": receipt.unique_identifier,
+        "status_list": status_list_of(receipt.issuer)(receipt.status_list_uri),
+        "status_idx": receipt.status_list_idx,
+        "fields": evaluated.fields,
+        "disclosures": lines_of(evaluated.disclosures),
+        "receipt_hash": sha256(made.receipt_bytes),
         "disclosure_seed": request.disclosure_seed,
-        "signing_key_id": identity.signing_key_id,
+        "signing_key_id": receipt.signing_key_id,
     }
 
 
@@ -179,18 +230,18 @@ async def _check_same(tx: Tx, params: dict[str, object]) -> None:
         )
 
 
-async def _tell(tx: Tx, ctx: Context, payload: CompilePassport, made: Response) -> None:
+async def _tell(tx: Tx, ctx: Context, payload: CompilePassport, receipt: Receipt) -> None:
     happened = Happened(
         event_type="PASSPORT_COMPILED",
         aggregate_type="passport",
         aggregate_id=payload.passport_id,
         payload={
-            "passport_version_id": str(made.passport_version_id),
+            "passport_version_id": str(receipt.passport_version_id),
             "snapshot_id": str(payload.snapshot_id),
             "rule_package_version_id": str(payload.rule_package_version_id),
-            "payload_hash": made.payload_hash.hex(),
-            "proof_root_hash": made.proof_root_hash.hex(),
-            "receipt_hash": sha256(made.receipt).hex(),
+            "payload_hash": receipt.payload_hash.hex(),
+            "proof_root_hash": receipt.proof_root_hash.hex(),
+            "receipt_hash": receipt_hash(receipt).hex(),
         },
     )
     await tell(tx, ctx.job, happened)

@@ -3,8 +3,12 @@
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
+import msgspec
+
 from bpc_worker.core.base import signing
 from bpc_worker.core.base.messages import Kind
+from bpc_worker.core.passport.receipt import parse_receipt
+from bpc_worker.core.passport.view import claims
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.records import Build, PassportVersion, SigningKey
@@ -22,7 +26,7 @@ from bpc_worker.handler_api import (
     Snooze,
     Tx,
 )
-from bpc_worker.rows import all_of, one, value
+from bpc_worker.rows import all_of, one
 
 _NO_KEY = {
     signing.Fault.UNKNOWN_KEY,
@@ -40,13 +44,20 @@ class SignPassport(Payload, frozen=True):
     build_id: UUID | None = None
 
 
+class Documents(msgspec.Struct, frozen=True):
+    """What is signed, and what the other thing that is signed follows from."""
+
+    receipt: bytes
+    fields: bytes
+
+
 async def handle(payload: SignPassport, ctx: Context) -> None:
     tenant: dict[str, object] = {"tenant_id": ctx.job.tenant_id}
     async with ctx.reading() as reading:
         wanted = tenant | {"passport_version_id": payload.passport_version_id}
         found = await reading.query("passports/read_version", wanted)
         version = one(found, PassportVersion, "passport version")
-        receipt = value(await reading.query("passports/read_receipt", wanted), bytes)
+        documents = one(await reading.query("passports/read_receipt", wanted), Documents, "passport version")
         keys = all_of(await reading.query("keys/registry", tenant), SigningKey)
     if version.status != PassportStatus.COMPILING:
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
@@ -54,19 +65,24 @@ async def handle(payload: SignPassport, ctx: Context) -> None:
     signer = ctx.signer_of(version.signing_key_id)
     ctx.check_lease()
     try:
-        signature = await _signature(version, receipt, keys, signer)
+        signatures = await _signatures(version, documents, keys, signer)
     except Permanent as error:
         await builds.give_up(ctx, payload.build_id, error, BuildStatus.SIGN, payload.passport_version_id)
-    await _complete(ctx, lambda tx: _sign(tx, payload, ctx, version, signature, signer.public_key))
+    await _complete(ctx, lambda tx: _sign(tx, payload, ctx, version, signatures, signer.public_key))
 
 
-async def _signature(
-    version: PassportVersion, receipt: bytes, keys: list[SigningKey], signer: Signer
-) -> bytes:
+async def _signatures(
+    version: PassportVersion, documents: Documents, keys: list[SigningKey], signer: Signer
+) -> tuple[bytes, bytes]:
+    """Over the receipt, and over the view."""
     try:
         registry = key_registry(keys)
         key_id = version.signing_key_id
-        return await sign_document(signer, registry, Kind.RECEIPT, receipt, key_id=key_id)
+        view = claims(parse_receipt(documents.receipt), documents.fields)
+        return (
+            await sign_document(signer, registry, Kind.RECEIPT, documents.receipt, key_id=key_id),
+            await sign_document(signer, registry, Kind.VIEW, view, key_id=key_id),
+        )
     except signing.SignatureError as error:
         if error.fault is signing.Fault.OTHER_KEY and signer.key_id != version.signing_key_id:
             message = f"{error.message}; another worker may have it"
@@ -86,14 +102,21 @@ async def _complete(ctx: Context, write: Callable[[Tx], Awaitable[None]]) -> Non
 
 
 async def _sign(
-    tx: Tx, payload: SignPassport, ctx: Context, version: PassportVersion, signature: bytes, public_key: bytes
+    tx: Tx,
+    payload: SignPassport,
+    ctx: Context,
+    version: PassportVersion,
+    signatures: tuple[bytes, bytes],
+    public_key: bytes,
 ) -> None:
+    signature, view_signature = signatures
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     signed = {
         "tenant_id": ctx.job.tenant_id,
         "passport_version_id": version.passport_version_id,
         "receipt_hash": version.receipt_hash,
         "signature": signature,
+        "view_signature": view_signature,
         "public_key": public_key,
     }
     if await tx.query("passports/sign", signed):

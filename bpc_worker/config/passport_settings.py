@@ -116,6 +116,9 @@ class Limits:
         262_144
     )
     receipt_bytes: Annotated[int, setting(kinds.whole(1024, 1_048_576), "largest signed receipt")] = 16_384
+    identifier_characters: Annotated[
+        int, setting(kinds.whole(30, 200), "longest unique identifier; the EU registry takes 50 characters")
+    ] = 50
 
 
 @section

@@ -1,4 +1,4 @@
-"""Compile a passport version in a child process: what goes there, and what comes back."""
+"""Compile a passport version in a child process: what goes there, what comes back, what is made of it."""
 
 from functools import lru_cache
 from time import perf_counter
@@ -7,9 +7,19 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base import canonical_json
-from bpc_worker.core.passport.compile import CompileError, Identity, Sizes, compile_passport
-from bpc_worker.core.passport.receipt import ReceiptError, receipt_bytes
+from bpc_worker.core.passport.compile import (
+    CompileError,
+    Evaluated,
+    Identity,
+    Sizes,
+    evaluate_passport,
+    receipt_of,
+)
+from bpc_worker.core.passport.receipt import Receipt, ReceiptError, receipt_bytes
+from bpc_worker.core.passport.salts import Salts
 from bpc_worker.core.passport.snapshot import SnapshotError, open_snapshot
+from bpc_worker.core.passport.view import claims
+from bpc_worker.core.passport.view_text import ViewError
 from bpc_worker.core.rules import facts
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import RuleError, render
@@ -21,6 +31,7 @@ from bpc_worker.handler_api import Code, Permanent
 
 class Request(msgspec.Struct, frozen=True):
     identity: Identity
+    snapshot_id: UUID
     snapshot: bytes
     snapshot_hash: bytes
     facts: list[records.Fact]
@@ -28,17 +39,10 @@ class Request(msgspec.Struct, frozen=True):
     disclosure_seed: bytes
     payload_bytes: int
     proof_bytes: int
-    receipt_bytes: int
 
 
 class Response(msgspec.Struct, frozen=True):
-    passport_version_id: UUID
-    payload: bytes
-    proof: bytes
-    receipt: bytes
-    payload_hash: bytes
-    proof_root_hash: bytes
-    disclosure_root: bytes
+    evaluated: Evaluated
     seconds: float  # how long it took
 
 
@@ -54,30 +58,29 @@ def compile_in_child(request: Request) -> Response:
         raise Permanent(error.code, error.message) from error
     except SnapshotError as error:
         raise Permanent(Code.SNAPSHOT_NOT_READY, str(error)) from error
-    except ReceiptError as error:
-        raise Permanent(Code.RECEIPT_TOO_LARGE, str(error)) from error
 
 
 def _compiled(request: Request, rules: TypedModule) -> Response:
     began = perf_counter()
-    made = compile_passport(
+    made = evaluate_passport(
         open_snapshot(request.snapshot, request.snapshot_hash),
         map(_fact, request.facts),
         rules,
         request.identity,
-        disclosure_seed=request.disclosure_seed,
+        salts=Salts(request.disclosure_seed),
         sizes=Sizes(payload=request.payload_bytes, proof=request.proof_bytes),
     )
-    return Response(
-        passport_version_id=made.receipt.passport_version_id,
-        payload=made.payload,
-        proof=made.proof,
-        receipt=receipt_bytes(made.receipt, max_bytes=request.receipt_bytes),
-        payload_hash=made.receipt.payload_hash,
-        proof_root_hash=made.receipt.proof_root_hash,
-        disclosure_root=made.receipt.disclosure_root,
-        seconds=perf_counter() - began,
-    )
+    return Response(made, perf_counter() - began)
+
+
+def receipt_over(request: Request, evaluated: Evaluated, *, max_bytes: int) -> tuple[Receipt, bytes]:
+    """The receipt and its bytes, made outside the child; a view can be made of it too."""
+    try:
+        receipt = receipt_of(request.identity, request, evaluated)
+        claims(receipt, evaluated.fields)
+        return receipt, receipt_bytes(receipt, max_bytes=max_bytes)
+    except (ReceiptError, ViewError) as error:
+        raise Permanent(Code.RECEIPT_TOO_LARGE, str(error)) from error
 
 
 def _fact(stored: records.Fact) -> Fact:

@@ -13,6 +13,7 @@ from bpc_worker.domain.states import (
     BuildStatus,
     DeliveryStatus,
     DocumentStatus,
+    Granularity,
     PassportStatus,
     RulesStatus,
     SnapshotStatus,
@@ -25,6 +26,11 @@ class Product(msgspec.Struct, frozen=True):
     battery_product_id: UUID
     identifier: str
     name: str
+    model_identifier: str | None
+    gtin: str | None  # fourteen digits
+    commodity_code: str | None
+    operator_id: UUID | None
+    facility_id: UUID | None
 
 
 class Passport(msgspec.Struct, frozen=True):
@@ -33,6 +39,8 @@ class Passport(msgspec.Struct, frozen=True):
     passport_id: UUID
     battery_product_id: UUID
     serial: str
+    granularity: Granularity
+    unique_identifier: str
 
 
 class DocumentVersion(msgspec.Struct, frozen=True):
@@ -65,6 +73,12 @@ class Snapshot(msgspec.Struct, frozen=True):
     status: SnapshotStatus
     snapshot_hash: bytes | None
     created_at: datetime
+
+
+class SnapshotBytes(Snapshot, frozen=True):
+    """With what was sealed."""
+
+    canonical: bytes | None
 
 
 class RulesVersion(msgspec.Struct, frozen=True):

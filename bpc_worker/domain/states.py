@@ -57,3 +57,11 @@ class DeliveryStatus(StrEnum):
     PENDING = "PENDING"
     DELIVERED = "DELIVERED"
     FAILED = "FAILED"
+
+
+class Granularity(StrEnum):
+    """What a passport is about, in the words of EN 18223."""
+
+    MODEL = "model"
+    BATCH = "batch"
+    ITEM = "item"

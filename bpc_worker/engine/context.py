@@ -165,6 +165,9 @@ class HandlerContext:
     def status_signer(self) -> Signer:
         return self._equipment.keyring.status_signer
 
+    def snapshot_salt(self, snapshot_id: UUID) -> bytes:
+        return self._equipment.keyring.snapshot_salt(snapshot_id)
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
         return self._equipment.keyring.disclosure_seed(passport_version_id)
 

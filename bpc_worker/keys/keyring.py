@@ -5,7 +5,7 @@ from typing import Never
 from uuid import UUID
 
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.disclosure import disclosure_seed
+from bpc_worker.core.passport import salts
 from bpc_worker.handler_api import Signer
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.keys.encryption import Sealer
@@ -64,14 +64,20 @@ class Keyring:
             )
         return self._status_signer
 
+    def snapshot_salt(self, snapshot_id: UUID) -> bytes:
+        return salts.snapshot_salt(self._key_of_salts(), snapshot_id)
+
     def disclosure_seed(self, passport_version_id: UUID) -> bytes:
+        return salts.disclosure_seed(self._key_of_salts(), passport_version_id)
+
+    def _key_of_salts(self) -> bytes:
         if self._disclosure_key is None:
             raise Permanent(
                 Code.CONFIG_MISSING,
                 "this worker has no disclosure key: set BPC_DISCLOSURE_KEY to 32 random bytes in base64, "
                 "the same for all workers, then retry the job",
             )
-        return disclosure_seed(self._disclosure_key, passport_version_id)
+        return self._disclosure_key
 
     def __repr__(self) -> str:
         return f"Keyring(signer={self._signer!r})"

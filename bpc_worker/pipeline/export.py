@@ -4,20 +4,19 @@ The same version is the same bytes, whatever has happened to its status or to th
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from textwrap import wrap
 from uuid import UUID
 
 from bpc_worker.core.base import canonical_json
-from bpc_worker.core.base.audience import Audience
 from bpc_worker.core.base.forms import timestamp
 from bpc_worker.core.base.messages import Kind
-from bpc_worker.core.passport import bundle, disclosure
-from bpc_worker.core.passport.bundle import BundleError, Verified, verify_bundle
+from bpc_worker.core.passport.bundle import BundleError, verify_bundle
 from bpc_worker.core.passport.receipt import Receipt
 from bpc_worker.core.passport.replay import ReplayMismatchError
+from bpc_worker.core.passport.view import cut
+from bpc_worker.core.passport.view_text import ViewError
 from bpc_worker.files.bundles import SOURCES, write_zip
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.replays import check_code
@@ -41,19 +40,22 @@ class Exported:
 
 
 async def export(pipeline: PipelineSession, wanted: str, audience: str | None = None) -> Exported:
-    """A zip with everything, or with the view of one audience; it is verified before it is handed out."""
+    """A zip with everything, or the view of one audience; it is verified before it is handed out."""
     version = await read_version(pipeline, wanted)
     row = version.row
     try:
-        parts = bundle_of(version, audience)
+        parts = bundle_of(version)
+        data = write_zip(parts) if audience is None else cut(version.view(), audience).encode()
+    except ViewError as error:
+        raise Permanent(Code.VALIDATION_ERROR, str(error)) from error
     except (BundleError, ReplayMismatchError) as error:
         hint = "`bpc-worker passport replay` says more; nothing was handed out"
         raise Permanent(Code.REPLAY_MISMATCH, f"{error}; {hint}") from error
-    name = f"passport-{row.passport_version_id}{'' if audience is None else f'-{audience}'}.zip"
-    return Exported(row.passport_version_id, row.status, name, write_zip(parts))
+    name = f"passport-{row.passport_version_id}" + (".zip" if audience is None else f"-{audience}.sd-jwt")
+    return Exported(row.passport_version_id, row.status, name, data)
 
 
-def bundle_of(version: StoredVersion, audience: str | None) -> dict[str, bytes]:
+def bundle_of(version: StoredVersion) -> dict[str, bytes]:
     """The parts, verified; BundleError for what does not hold."""
     row = version.row
     if row.signature is None:
@@ -63,45 +65,15 @@ def bundle_of(version: StoredVersion, audience: str | None) -> dict[str, bytes]:
             Code.VALIDATION_ERROR, "its QR code is not drawn yet: GENERATE_QR follows the signature"
         )
     parts = version.parts()
-    verified = verify_bundle(parts, version.registry)
+    receipt = verify_bundle(parts, version.registry).receipt
     check_code(row)
-    if audience is None:
-        parts[SOURCES] = _sources(version)
-    else:
-        shown = {bundle.VIEW: canonical_json.encode(_view(version, verified, audience))}
-        parts = {name: parts[name] for name in (bundle.RECEIPT, bundle.QR_TEXT)} | shown
-        verify_bundle(parts, version.registry)
-    receipt = verified.receipt
     key = version.registry.key(receipt.signing_key_id, Kind.RECEIPT).public_key
     return parts | {
+        SOURCES: _sources(version),
         QR_IMAGE: row.qr_png,
         PUBLIC_KEY: _public_key(receipt.signing_key_id, key),
-        README: _readme(receipt, audience),
+        README: _readme(receipt),
     }
-
-
-def _view(version: StoredVersion, verified: Verified, audience: str) -> Mapping[str, object]:
-    """Of the published values and the audiences in the proof; it is then verified like any other."""
-    if audience not in frozenset(Audience):
-        known = ", ".join(Audience)
-        raise Permanent(Code.VALIDATION_ERROR, f"{audience!r} is no audience; there are {known}")
-    fields = {} if verified.proof is None else verified.proof.fields
-    published = version.published()["fields"]
-    tree = disclosure.tree(
-        [
-            disclosure.Field(path, frozenset(field.audiences), _at(published, path))
-            for path, field in fields.items()
-        ],
-        version.row.disclosure_seed,
-    )
-    return disclosure.view(tree, audience)
-
-
-def _at(published: object, path: str) -> object:
-    """The payload has been verified: every field of the proof is in it."""
-    for name in path.split("."):
-        published = published[name] if isinstance(published, dict) else None
-    return published
 
 
 def _sources(version: StoredVersion) -> bytes:
@@ -123,13 +95,10 @@ def _public_key(key_id: str, public_key: bytes) -> bytes:
     return f"{words}-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n".encode()
 
 
-def _readme(receipt: Receipt, audience: str | None) -> bytes:
-    template = (
-        files("bpc_worker.pipeline") / "bundle_texts" / ("full.txt" if audience is None else "view.txt")
-    )
+def _readme(receipt: Receipt) -> bytes:
+    template = files("bpc_worker.pipeline") / "bundle_texts" / "full.txt"
     text = template.read_text(encoding="utf-8")
     for name, value in (
-        ("AUDIENCE", audience or ""),
         ("PASSPORT_ID", str(receipt.passport_id)),
         ("PASSPORT_VERSION_ID", str(receipt.passport_version_id)),
         ("ISSUED_AT", timestamp(receipt.issued_at)),

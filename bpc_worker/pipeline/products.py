@@ -2,9 +2,11 @@
 
 from bpc_worker.domain.records import Passport, Product
 from bpc_worker.handler_api import Tx
+from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.pipeline.identifiers import new_identifier
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import one
+from bpc_worker.rows import maybe, one
 
 
 @again
@@ -23,13 +25,21 @@ async def ensure_product(
 
 
 async def ensure_passport(pipeline: PipelineSession, tx: Tx, product: Product, serial: str) -> Passport:
+    """The passport of this battery; a new one gets its unique identifier now, for life."""
     params = {
         "tenant_id": pipeline.tenant_id,
         "battery_product_id": product.battery_product_id,
         "serial": serial,
     }
-    await tx.query("passports/add", params)
-    return one(await tx.query("passports/find", params), Passport, "passport")
+    found = maybe(await tx.query("passports/find", params), Passport)
+    if found is not None:
+        return found
+    identifier = await new_identifier(pipeline, tx, product, serial)
+    await tx.query("passports/add", params | {"unique_identifier": identifier})
+    found = maybe(await tx.query("passports/find", params), Passport)
+    if found is None:
+        raise Permanent(Code.VALIDATION_ERROR, f"{identifier} stands on another battery already")
+    return found
 
 
 async def products(pipeline: PipelineSession) -> list[Product]:

@@ -15,8 +15,15 @@ from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport.bundle import BundleError
 from bpc_worker.core.passport.compile import Sizes
 from bpc_worker.core.passport.qr_text import qr_text
-from bpc_worker.core.passport.receipt import Receipt, ReceiptError, SignedReceipt, parse_signed
+from bpc_worker.core.passport.receipt import (
+    Receipt,
+    ReceiptError,
+    SignedReceipt,
+    parse_signed,
+    status_list_uri,
+)
 from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
+from bpc_worker.core.passport.salts import Salts
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import RuleError
@@ -71,7 +78,8 @@ def _replayed(version: StoredVersion) -> Replayed:
             snapshot=_snapshot(row),
             facts=tuple(map(_fact, version.facts)),
             rules=_module(row.dsl),
-            disclosure_seed=row.disclosure_seed,
+            view=_view(version),
+            salts=Salts(row.disclosure_seed),
         )
         replay(stored, version.registry, sizes=_SIZES)
         _check_key(version)
@@ -90,16 +98,28 @@ def _signed(version: StoredVersion) -> SignedReceipt:
     return signed
 
 
+def _view(version: StoredVersion) -> str:
+    try:
+        return version.view()
+    except BundleError as error:
+        raise ReplayMismatchError("view", error.message) from error
+
+
 def _check_columns(row: Row, receipt: Receipt) -> None:
     """What the row says beside its receipt is what the receipt says."""
     for name in (
         "passport_version_id", "tenant_id", "passport_id", "battery_product_id", "snapshot_id",
         "rule_package_version_id", "compiler_build_id", "law_date", "issued_at", "signing_key_id",
+        "unique_identifier", "rules_name",
     ):  # fmt: skip
         _same("receipt", name, getattr(row, name), getattr(receipt, name))
+    _same("receipt", "unique_identifier of the passport", row.passport_identifier, receipt.unique_identifier)
+    _same("receipt", "status_idx", row.status_idx, receipt.status_list_idx)
+    uri = status_list_uri(receipt.issuer, row.status_list)
+    _same("receipt", "status_list", uri, receipt.status_list_uri)
     _same("payload", "payload_hash", row.payload_hash, receipt.payload_hash)
     _same("proof", "proof_root_hash", row.proof_root_hash, receipt.proof_root_hash)
-    _same("disclosure", "disclosure_root", row.disclosure_root, receipt.disclosure_root)
+    _same("view", "sha256 of fields", sha256(row.fields), receipt.fields_sha256)
     _same("snapshot", "snapshot_hash", row.snapshot_hash, receipt.snapshot_hash)
 
 

@@ -11,6 +11,9 @@ from bpc_worker.core.base import canonical_json, signing
 from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.passport import bundle
 from bpc_worker.core.passport.bundle import BundleError
+from bpc_worker.core.passport.disclosures import from_lines
+from bpc_worker.core.passport.receipt import parse_receipt
+from bpc_worker.core.passport.view import assemble, claims, jws
 from bpc_worker.domain.records import Fact
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.keys import registry as registry_of
@@ -30,8 +33,14 @@ class Row(ListedVersion, frozen=True, kw_only=True):
     payload: bytes
     proof: bytes
     receipt: bytes
-    disclosure_root: bytes
+    unique_identifier: str
+    passport_identifier: str
+    status_list: int
+    status_idx: int
+    fields: bytes
+    disclosures: bytes
     disclosure_seed: bytes
+    view_signature: bytes | None
     public_key: bytes | None
     qr_png: bytes | None
     snapshot: bytes | None
@@ -39,6 +48,7 @@ class Row(ListedVersion, frozen=True, kw_only=True):
     dsl: str
     dsl_sha256: bytes
     tests_sha256: bytes
+    rules_name: str
 
     def __repr__(self) -> str:
         return f"Row(passport_version_id={self.passport_version_id})"  # never the seed of the salts
@@ -80,6 +90,18 @@ class StoredVersion:
         signature = b64encode(self.row.signature).decode("ascii")
         return canonical_json.encode(receipt | {"signature": signature})
 
+    def view(self) -> str:
+        """view.sd-jwt: the stored claims with their signature, and all disclosures."""
+        if self.row.view_signature is None:
+            raise Permanent(Code.VALIDATION_ERROR, "the passport version is not signed yet")
+        try:
+            signed = claims(parse_receipt(self.row.receipt), self.row.fields)
+        except ValueError as error:
+            raise BundleError(bundle.VIEW, str(error)) from error
+        return assemble(
+            jws(signed, self.row.signing_key_id, self.row.view_signature), from_lines(self.row.disclosures)
+        )
+
     def facts_json(self) -> bytes:
         """facts.json, in order of type and key."""
         return canonical_json.encode(
@@ -99,7 +121,10 @@ class StoredVersion:
             bundle.RECEIPT: self.signed_receipt(),
             bundle.PAYLOAD: self.row.payload,
             bundle.PROOF: self.row.proof,
+            bundle.SNAPSHOT: self.row.snapshot or b"",
             bundle.FACTS: self.facts_json(),
+            bundle.RULES: self.row.dsl.encode(),
+            bundle.VIEW: self.view().encode(),
         }
         if self.row.qr_payload is not None:
             parts[bundle.QR_TEXT] = self.row.qr_payload.encode()

@@ -50,17 +50,26 @@ CREATE TABLE battery_products (
   tenant_id          uuid NOT NULL REFERENCES tenants,
   identifier         text NOT NULL CHECK (length(identifier) BETWEEN 1 AND 200),
   name               text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+  model_identifier   text CHECK (length(model_identifier) BETWEEN 1 AND 200),
+  gtin               text CHECK (gtin ~ '^[0-9]{14}$'),
+  commodity_code     text CHECK (commodity_code ~ '^[0-9]{6,10}$'),
   created_at         timestamptz NOT NULL DEFAULT now(),
   UNIQUE (tenant_id, identifier),
+  UNIQUE (tenant_id, gtin),
   UNIQUE (tenant_id, battery_product_id)
 );
 
--- One battery, by its serial number; its versions tell how the passport changed.
+-- One battery, by its serial number; its versions tell how the passport changed. What stands on the battery is the
+-- unique identifier: given once, for life, nobody else's in the whole installation.
 CREATE TABLE passports (
   passport_id        uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
   tenant_id          uuid NOT NULL,
   battery_product_id uuid NOT NULL,
   serial             text NOT NULL CHECK (length(serial) BETWEEN 1 AND 200),
+  granularity        text NOT NULL DEFAULT 'item' CHECK (granularity IN ('model', 'batch', 'item')),
+  unique_identifier  text NOT NULL UNIQUE CHECK (
+    unique_identifier ~ ('^https://[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+'
+                         '/(01/[0-9]{14}/21/([A-Za-z0-9._~-]|%[0-9A-F]{2}){1,60}|p/[0-9A-HJKMNP-TV-Z]{16})$')),
   created_at         timestamptz NOT NULL DEFAULT now(),
   UNIQUE (tenant_id, battery_product_id, serial),
   UNIQUE (tenant_id, passport_id),
@@ -112,11 +121,16 @@ CREATE TABLE passport_versions (
   receipt                 bytea NOT NULL,
   payload_hash            bytea NOT NULL,
   proof_root_hash         bytea NOT NULL CHECK (octet_length(proof_root_hash) = 32),
-  disclosure_root         bytea NOT NULL CHECK (octet_length(disclosure_root) = 32),
+  unique_identifier       text NOT NULL,
+  status_list             integer NOT NULL CHECK (status_list >= 0),
+  status_idx              integer NOT NULL CHECK (status_idx >= 0),
+  fields                  bytea NOT NULL,  -- the claim `fields` of its view
+  disclosures             bytea NOT NULL,  -- all of them, one per line
   receipt_hash            bytea NOT NULL,
   disclosure_seed         bytea NOT NULL CHECK (octet_length(disclosure_seed) = 32),
   signing_key_id          text NOT NULL,
   signature               bytea CHECK (octet_length(signature) = 64),
+  view_signature          bytea CHECK (octet_length(view_signature) = 64),
   public_key              bytea CHECK (octet_length(public_key) = 32),
   qr_payload              text,
   qr_png                  bytea,
@@ -131,7 +145,8 @@ CREATE TABLE passport_versions (
   CONSTRAINT passport_versions_hashes CHECK (
     payload_hash = sha256(payload) AND receipt_hash = sha256(receipt)),
   CONSTRAINT passport_versions_signed_has_signature CHECK (
-    (status = 'COMPILING') = (signature IS NULL) AND (signature IS NULL) = (public_key IS NULL)),
+    (status = 'COMPILING') = (signature IS NULL) AND (signature IS NULL) = (public_key IS NULL)
+    AND (signature IS NULL) = (view_signature IS NULL)),
   CONSTRAINT passport_versions_qr_after_signature CHECK (
     (qr_payload IS NULL) = (qr_png IS NULL) AND (qr_payload IS NULL OR signature IS NOT NULL))
 );
@@ -198,7 +213,7 @@ FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('passports name them');
 CREATE TRIGGER rule_tests_runs_stay BEFORE UPDATE OR DELETE ON rule_tests_runs
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was tested stays');
 CREATE TRIGGER passports_stay BEFORE UPDATE OR DELETE ON passports
-FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a passport keeps its battery');
+FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a passport keeps its battery and its identifier');
 CREATE TRIGGER signing_keys_keep_key BEFORE UPDATE OF tenant_id, key_id, public_key, purposes, created_at ON signing_keys
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a key id stands for one key: add another');
 CREATE TRIGGER signing_keys_status BEFORE UPDATE OF status ON signing_keys
@@ -209,11 +224,11 @@ CREATE TRIGGER signing_keys_stay BEFORE DELETE ON signing_keys
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('receipts name them');
 CREATE TRIGGER passport_versions_keep_bytes
 BEFORE UPDATE OF passport_version_id, tenant_id, passport_id, snapshot_id, rule_package_version_id, compiler_build_id,
-  law_date, issued_at, payload, proof, receipt, payload_hash, proof_root_hash, disclosure_root, receipt_hash,
-  disclosure_seed, signing_key_id, created_at
+  law_date, issued_at, payload, proof, receipt, payload_hash, proof_root_hash, unique_identifier, status_list,
+  status_idx, fields, disclosures, receipt_hash, disclosure_seed, signing_key_id, created_at
 ON passport_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was compiled never changes');
-CREATE TRIGGER passport_versions_sign_once BEFORE UPDATE OF signature, public_key ON passport_versions
+CREATE TRIGGER passport_versions_sign_once BEFORE UPDATE OF signature, view_signature, public_key ON passport_versions
 FOR EACH ROW WHEN (OLD.signature IS NOT NULL)
 EXECUTE FUNCTION bpc_refuse_change('it is signed');
 CREATE TRIGGER passport_versions_sign_with_an_active_key BEFORE UPDATE OF signature ON passport_versions
@@ -235,13 +250,14 @@ FOR EACH ROW EXECUTE FUNCTION bpc_guard_new_passport_version();
 
 -- Everything of a version but the seed of its salts: with that, withheld fields could be guessed.
 GRANT SELECT (passport_version_id, tenant_id, passport_id, snapshot_id, rule_package_version_id, compiler_build_id,
-  law_date, issued_at, status, payload, proof, receipt, payload_hash, proof_root_hash, disclosure_root, receipt_hash,
-  signing_key_id, signature, public_key, qr_payload, qr_png, created_at) ON passport_versions
+  law_date, issued_at, status, payload, proof, receipt, payload_hash, proof_root_hash, unique_identifier, status_list,
+  status_idx, fields, disclosures, receipt_hash, signing_key_id, signature, view_signature, public_key, qr_payload,
+  qr_png, created_at) ON passport_versions
 TO bpc_operator, bpc_reader;
 
 GRANT INSERT ON rule_tests_runs, passport_versions TO bpc_worker;
 GRANT UPDATE (status) ON rule_package_versions TO bpc_worker;
-GRANT UPDATE (status, signature, public_key, qr_payload, qr_png) ON passport_versions TO bpc_worker;
+GRANT UPDATE (status, signature, view_signature, public_key, qr_payload, qr_png) ON passport_versions TO bpc_worker;
 GRANT UPDATE (state, snapshot_id, passport_version_id, errors, finished_at) ON passport_builds TO bpc_worker;
 GRANT UPDATE (document_version_id) ON passport_build_documents TO bpc_worker;
 

@@ -47,6 +47,16 @@ MOVES = {
         "disabled_reason",
     },
     "webhook_subscriptions": {"active"},
+    "operators": {"name", "address", "contact", "web", "identifiers"},
+    "facilities": {"operator_id", "name", "address", "identifiers"},
+    "battery_products": {
+        "name",
+        "model_identifier",
+        "gtin",
+        "commodity_code",
+        "operator_id",
+        "facility_id",
+    },
     "passport_builds": {"state", "snapshot_id", "passport_version_id", "errors", "finished_at"},
     "passport_build_documents": {
         "kind",
@@ -63,7 +73,6 @@ OWNERS = {
     "event_heads": {"tenant_id", "aggregate_type", "aggregate_id", "aggregate_version", "event_hash"},
     "event_leaf_heads": {"tenant_id", "aggregate_type", "aggregate_id", "aggregate_version", "event_hash"},
     "rule_packages": {"rule_package_id", "tenant_id", "name", "created_at"},
-    "battery_products": {"battery_product_id", "tenant_id", "identifier", "name", "created_at"},
     "passport_builds": {
         "build_id", "tenant_id", "battery_product_id", "passport_id", "rule_package_version_id", "law_date",
         "created_at",

@@ -84,8 +84,24 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         passed=True,
         report="[]",
     )
-    product = add("battery_products", "battery_product_id", identifier="EV78", name="EV 78")
-    passport_id = add("passports", "passport_id", battery_product_id=product, serial="417")
+    operator = add("operators", "operator_id", name="Volt Works")
+    facility = add("facilities", "facility_id", operator_id=operator, name="Aachen")
+    add("id_hosts", "host", host=f"id.{tenant}.example")
+    product = add(
+        "battery_products",
+        "battery_product_id",
+        identifier="EV78",
+        name="EV 78",
+        operator_id=operator,
+        facility_id=facility,
+    )
+    passport_id = add(
+        "passports",
+        "passport_id",
+        battery_product_id=product,
+        serial="417",
+        unique_identifier=an_identifier(f"id.{tenant}.example"),
+    )
     add("signing_keys", "key_id", key_id=KEY_ID, public_key=sha256(b"a public key"))
     passport_version_id = add(
         "passport_versions",
@@ -148,6 +164,11 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
     )
 
 
+def an_identifier(host: str = "passports.example") -> str:
+    """A unique identifier as one without a GTIN has it."""
+    return f"https://{host}/p/{uuid4().hex[:16].upper()}"
+
+
 def draft_of_rules(db: Database, name: str = "rules", tenant: str = "acme") -> UUID:
     """A version that nobody has tested yet."""
     found = db.one(
@@ -181,7 +202,7 @@ def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, obj
         "passport_id": passport_id,
         "snapshot_id": snapshot_id,
         "rule_package_version_id": rules,
-        "compiler_build_id": "bpc-core-1",
+        "compiler_build_id": "bpc-core-2",
         "law_date": "2027-02-18",
         "issued_at": f"2027-02-18T00:00:00.{uuid4().int % 10**6:06}Z",
         "payload": b"payload",
@@ -189,7 +210,11 @@ def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, obj
         "receipt": b"receipt",
         "payload_hash": sha256(b"payload"),
         "proof_root_hash": sha256(b"root"),
-        "disclosure_root": sha256(b"disclosure"),
+        "unique_identifier": "https://id.acme.example/p/0123456789ABCDEF",
+        "status_list": 1,
+        "status_idx": uuid4().int % 2**17,
+        "fields": b"[]",
+        "disclosures": b"",
         "receipt_hash": sha256(b"receipt"),
         "disclosure_seed": sha256(b"seed"),
         "signing_key_id": KEY_ID,
@@ -198,9 +223,9 @@ def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, obj
 
 def sign(db: Database, passport_version_id: UUID) -> None:
     db.run(
-        "UPDATE passport_versions SET status = 'SIGNED', signature = %s, public_key = %s"
+        "UPDATE passport_versions SET status = 'SIGNED', signature = %s, view_signature = %s, public_key = %s"
         " WHERE passport_version_id = %s",
-        [b"s" * 64, sha256(b"a public key"), passport_version_id],
+        [b"s" * 64, b"v" * 64, sha256(b"a public key"), passport_version_id],
     )
     db.run(
         "UPDATE passport_versions SET qr_payload = 'BPC1', qr_png = 'png' WHERE passport_version_id = %s",

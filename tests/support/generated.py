@@ -6,17 +6,22 @@ from datetime import UTC, date, datetime
 from uuid import UUID
 
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.compile import Compiled, Identity, compile_passport
+from bpc_worker.core.passport.compile import Evaluated, Identity, evaluate_passport, receipt_of
+from bpc_worker.core.passport.receipt import Receipt
+from bpc_worker.core.passport.salts import Salts
 from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, seal
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import Limits
+from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
 
 LAW_DATE = date(2027, 2, 18)
 SEED = bytes(range(32))
+SNAPSHOT_SALT = bytes(range(16))
 KEY_ID = "test-key"
+IDENTIFIER = "https://id.example.com/p/0123456789ABCDEF"
 
 # What passports are made of: a text, a product, a share, a sum over facts, something withheld, a statement.
 _KINDS = """
@@ -69,6 +74,23 @@ def parts(count: int) -> list[Fact]:
 
 
 @dataclass(frozen=True, slots=True)
+class Compiled:
+    """What came of it, and the receipt over that."""
+
+    evaluated: Evaluated
+    receipt: Receipt
+    inputs: "Inputs"
+
+    @property
+    def payload(self) -> bytes:
+        return self.evaluated.payload
+
+    @property
+    def proof(self) -> bytes:
+        return self.evaluated.proof
+
+
+@dataclass(frozen=True, slots=True)
 class Inputs:
     """Everything a passport is compiled from."""
 
@@ -77,11 +99,19 @@ class Inputs:
     rules: TypedModule
     identity: Identity
 
-    def compiled(self) -> Compiled:
-        return compile_passport(self.snapshot, self.facts, self.rules, self.identity, disclosure_seed=SEED)
+    def compiled(self, seed: bytes = SEED) -> Compiled:
+        made = evaluate_passport(self.snapshot, self.facts, self.rules, self.identity, salts=Salts(seed))
+        return Compiled(made, receipt_of(self.identity, self.snapshot, made), self)
 
 
-def inputs(source: str, facts: Iterable[Fact], limits: Limits | None = None) -> Inputs:
+def inputs(
+    source: str,
+    facts: Iterable[Fact],
+    limits: Limits | None = None,
+    *,
+    law_date: date = LAW_DATE,
+    issued_at: datetime = datetime(2027, 3, 1, 9, 30, tzinfo=UTC),
+) -> Inputs:
     held = tuple(facts)
     refs = [FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in held]
     identity = Identity(
@@ -90,9 +120,13 @@ def inputs(source: str, facts: Iterable[Fact], limits: Limits | None = None) -> 
         battery_product_id=UUID(int=3),
         rule_package_version_id=UUID(int=4),
         dsl_sha256=sha256(source.encode()),
-        tests_sha256=sha256(b""),
+        tests_sha256=sha256(text_of_tests(source, limits).encode()),
         signing_key_id=KEY_ID,
-        law_date=LAW_DATE,
-        issued_at=datetime(2027, 3, 1, 9, 30, tzinfo=UTC),
+        law_date=law_date,
+        issued_at=issued_at,
+        unique_identifier=IDENTIFIER,
+        status_list_uri="https://id.example.com/status/7",
+        status_list_idx=4711,
+        rules_name="battery_core",
     )
-    return Inputs(seal(UUID(int=5), refs), held, load(source, limits), identity)
+    return Inputs(seal(UUID(int=5), refs, SNAPSHOT_SALT), held, load(source, limits), identity)

@@ -6,23 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from uuid import UUID
 
 from bpc_worker.core.base import canonical_json
-from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
-from bpc_worker.core.passport import bundle, disclosure
-from bpc_worker.core.passport.compile import Compiled, Identity, compile_passport
+from bpc_worker.core.passport import bundle
 from bpc_worker.core.passport.qr_text import qr_text
 from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash, signed_receipt_bytes
-from bpc_worker.core.passport.snapshot import FactRef, seal
+from bpc_worker.core.passport.view import assemble, claims, jws
 from bpc_worker.core.rules.facts import make_fact
-from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.values import Fact
 from bpc_worker.files.rules import read_rules
+from tests.support.generated import KEY_ID, Compiled, inputs
 
-KEY_ID = "test-key"
 SIGNER = Ed25519Signer(KEY_ID, bytes(range(32)))
 LAW_DATE = date(2028, 8, 18)
 
@@ -47,20 +43,8 @@ def some_facts(**changes: object) -> list[Fact]:
 
 
 def compiled(facts: list[Fact], *, law_date: date = LAW_DATE) -> Compiled:
-    source = read_rules("battery_core")
-    refs = [FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in facts]
-    identity = Identity(
-        tenant_id=UUID(int=1),
-        passport_id=UUID(int=2),
-        battery_product_id=UUID(int=3),
-        rule_package_version_id=UUID(int=4),
-        dsl_sha256=sha256(source.encode()),
-        tests_sha256=sha256(b""),
-        signing_key_id=KEY_ID,
-        law_date=law_date,
-        issued_at=datetime(2028, 8, 20, 12, tzinfo=UTC),
-    )
-    return compile_passport(seal(UUID(int=5), refs), facts, load(source), identity, disclosure_seed=bytes(32))
+    issued_at = datetime(2028, 8, 20, 12, tzinfo=UTC)
+    return inputs(read_rules("battery_core"), facts, law_date=law_date, issued_at=issued_at).compiled()
 
 
 def registry() -> KeyRegistry:
@@ -73,27 +57,35 @@ def bundle_parts(facts: list[Fact] | None = None, *, law_date: date = LAW_DATE) 
     return bundle_of(compiled(held, law_date=law_date), held)
 
 
-def bundle_of(made: Compiled, facts: Iterable[Fact]) -> dict[str, bytes]:
-    hashed = receipt_hash(made.receipt)
-    signature = SIGNER.sign(Kind.RECEIPT, receipt_bytes(made.receipt))
+def bundle_of(made: Compiled, facts: Iterable[Fact] | None = None) -> dict[str, bytes]:
+    """All parts of the archive's bundle, signed with the test key."""
+    receipt = made.receipt
     text = qr_text(
-        passport_version_id=made.receipt.passport_version_id,
-        payload_hash=made.receipt.payload_hash,
-        proof_root_hash=made.receipt.proof_root_hash,
-        receipt_hash=hashed,
+        passport_version_id=receipt.passport_version_id,
+        payload_hash=receipt.payload_hash,
+        proof_root_hash=receipt.proof_root_hash,
+        receipt_hash=receipt_hash(receipt),
     )
     listed = [
         {"fact_type": each.fact_type, "fact_key": each.fact_key, "payload": dict(each.payload)}
-        for each in facts
+        for each in (made.inputs.facts if facts is None else facts)
     ]
     return {
-        bundle.RECEIPT: signed_receipt_bytes(made.receipt, signature),
+        bundle.RECEIPT: signed_receipt_bytes(receipt, SIGNER.sign(Kind.RECEIPT, receipt_bytes(receipt))),
         bundle.PAYLOAD: made.payload,
         bundle.PROOF: made.proof,
-        bundle.VIEW: canonical_json.encode(disclosure.view(made.disclosure, "public")),
+        bundle.SNAPSHOT: made.inputs.snapshot.canonical,
         bundle.FACTS: canonical_json.encode(listed),
+        bundle.RULES: made.inputs.rules.source.encode(),
+        bundle.VIEW: whole_view(made).encode(),
         bundle.QR_TEXT: text.encode(),
     }
+
+
+def whole_view(made: Compiled) -> str:
+    """With all disclosures, signed with the test key."""
+    signed = claims(made.receipt, made.evaluated.fields)
+    return assemble(jws(signed, KEY_ID, SIGNER.sign(Kind.VIEW, signed)), made.evaluated.disclosures)
 
 
 def write_keys(folder: Path, **changes: object) -> Path:

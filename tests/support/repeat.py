@@ -16,18 +16,17 @@ from random import Random
 from uuid import UUID
 
 from bpc_worker.core.audit.event_hash import Event, event_hash
-from bpc_worker.core.base.audience import Audience
-from bpc_worker.core.base.canonical_json import encode
+from bpc_worker.core.base.audience import AUDIENCES
 from bpc_worker.core.base.hashing import sha256_hex
-from bpc_worker.core.passport import disclosure
 from bpc_worker.core.passport.qr_text import parse, qr_text
 from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash
+from bpc_worker.core.passport.view import assemble, claims, cut, jws
 from bpc_worker.core.proof.explain import explain
 from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.testing import run_tests
 from bpc_worker.core.rules.values import Fact
-from tests.support.generated import LAW_DATE, inputs, parts, rule_text
+from tests.support.generated import KEY_ID, LAW_DATE, inputs, parts, rule_text
 from tests.support.proofs import EVERYTHING, FACTS
 
 TESTS = """
@@ -81,7 +80,8 @@ def repeated(seed: int) -> dict[str, object]:
     made = given.compiled()
     proved = verify_proof(made.proof, law_date=LAW_DATE, facts=FactSet(shuffled))
     told = [line for path in sorted(proved.fields) for line in explain(proved, path)]
-    views = [encode(disclosure.view(made.disclosure, audience)).decode() for audience in Audience]
+    signed = claims(made.receipt, made.evaluated.fields)
+    whole = assemble(jws(signed, KEY_ID, bytes(64)), made.evaluated.disclosures)
     return {
         "snapshot": sha256_hex(given.snapshot.canonical),
         "event": event_hash(an_event(made.receipt.payload_hash), None).hex(),
@@ -89,8 +89,8 @@ def repeated(seed: int) -> dict[str, object]:
         "proof": sha256_hex(made.proof),
         "proof root": made.receipt.proof_root_hash.hex(),
         "receipt": sha256_hex(receipt_bytes(made.receipt)),
-        "disclosure root": made.disclosure.root.hex(),
-        "views": [sha256_hex(view.encode()) for view in views],
+        "claims": sha256_hex(signed),
+        "views": [sha256_hex(cut(whole, audience).encode()) for audience in AUDIENCES],
         "explained": sha256_hex("\n".join(told).encode()),
         "tests": [(each.name, each.cases, each.failure) for each in run_tests(given.rules).results],
         "qr text": qr_text(

@@ -8,25 +8,24 @@ from bpc_worker.cli._common.options import FILE, config_option, tenant_option
 from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, fail, refused, tell
 from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli.passport import VERSION_ID, passport
+from bpc_worker.core.base.audience import AUDIENCES
 from bpc_worker.domain.states import PassportStatus
-
-_AUDIENCES = ["public", "legitimate_interest", "authorities", "commission"]
 
 
 @passport.command("export", epilog=VERSION_ID)
 @click.argument("wanted", metavar="ID")
 @click.option(
     "--out", required=True, type=FILE, metavar="DIR_OR_FILE",
-    help="An existing folder, or a file that ends in .zip.",
+    help="An existing folder, or a file that ends in .zip, of a view in .sd-jwt.",
 )  # fmt: skip
-@click.option("--audience", type=click.Choice(_AUDIENCES), help="Only what this audience may see.")
+@click.option("--audience", type=click.Choice([*AUDIENCES]), help="Only what this audience may see.")
 @tenant_option
 @config_option
 def export(wanted: str, *, out: Path, audience: str | None, tenant: str, config_path: str | None) -> None:
-    r"""Write a version as a bundle that anybody can check, and print the name of the file.
+    r"""Write a version as a bundle, or as the view of one audience, and print the name of the file.
 
     The same version is the same bytes every time. Without --audience the bundle has everything, the
-    suppliers' facts too; with it, a view without the rest. What is there already is never overwritten.
+    suppliers' facts too; a view has what its audience may see. What is there already is never overwritten.
 
     \b
     Example: bpc-worker passport export HLS-EV78-2028-000417 --out out --audience public --tenant acme
@@ -34,8 +33,10 @@ def export(wanted: str, *, out: Path, audience: str | None, tenant: str, config_
     from bpc_worker.files.writing import ExportFileError, write_new
     from bpc_worker.pipeline.export import export as exported
 
-    if not out.is_dir() and out.suffix != ".zip":
-        fail(EXIT_USAGE, f"--out {out}: there is no such folder", "make it, or name a file that ends in .zip")
+    ending = ".zip" if audience is None else ".sd-jwt"
+    if not out.is_dir() and out.suffix != ending:
+        hint = f"make it, or name a file that ends in {ending}"
+        fail(EXIT_USAGE, f"--out {out}: there is no such folder", hint)
     found = in_pipeline(config_path, tenant, exported, wanted, audience)
     folder, name = (out, found.name) if out.is_dir() else (out.parent, out.name)
     with refused(ExportFileError, "name a folder that can be written", what="--out ", code=EXIT_FAILED):

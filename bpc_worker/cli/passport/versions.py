@@ -123,7 +123,7 @@ def _about(version: "StoredVersion") -> dict[str, object]:
         "compiler_build_id": row.compiler_build_id,
         "payload_hash": row.payload_hash,
         "proof_root_hash": row.proof_root_hash,
-        "disclosure_root": row.disclosure_root,
+        "unique_identifier": row.unique_identifier,
         "receipt_hash": row.receipt_hash,
         "signing_key_id": row.signing_key_id,
         "signature": row.signature,

@@ -1,11 +1,11 @@
-"""BPC-PROOF-1: how every value was derived, as a list of hashed steps."""
+"""BPC-PROOF-2: how every value was derived, as a list of hashed steps."""
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
 from bpc_worker.core.base.canonical_json import text_of_checked
 
-PROOF_VERSION = "BPC-PROOF-1"
+PROOF_VERSION = "BPC-PROOF-2"
 
 CONST, FACT_GET, FIELD_REF = "CONST", "FACT_GET", "FIELD_REF"
 OP, ASSERT, COMPLIANCE_EMIT = "OP", "ASSERT", "COMPLIANCE_EMIT"
@@ -44,10 +44,14 @@ class ProofBuilder:
         """The step's number. The data is canonical."""
         return self._steps.setdefault((kind, data, children), len(self._steps))
 
-    def finish(self) -> tuple[bytes, str]:
-        """The proof's canonical bytes and its root hash. The root has every field as a child, by path."""
+    def finish(self, salt: bytes) -> tuple[bytes, str]:
+        """The proof's canonical bytes and its root hash. The root has every field as a child, by path.
+
+        The salt stands in the root: without it, whoever has the root hash could guess what the fields hold.
+        """
         index = {path: self.fields[path] for path in sorted(self.fields)}
-        root = (OP, data_bytes({"op": "passport", "result": len(index)}), tuple(index.values()))
+        data = data_bytes({"op": "passport", "result": len(index), "salt": salt.hex()})
+        root = (OP, data, tuple(index.values()))
         hashes: list[str] = []
         nodes: list[bytes] = []
         for number, (kind, data, children) in enumerate([*self._bound(), root]):

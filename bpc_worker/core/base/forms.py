@@ -14,6 +14,7 @@ from uuid import UUID
 from bpc_worker.core.base.canonical_json import MAX_INTEGER, CanonicalJsonError, JsonValue
 
 HASH_SIZE = 32
+SALT_SIZE = 16
 SIGNATURE_SIZE = 64
 
 Scalar: TypeAlias = datetime | date | UUID | bytes | str
@@ -24,6 +25,7 @@ _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HASH = re.compile(r"[0-9a-f]{64}")
+_SALT = re.compile(r"[0-9a-f]{32}")
 _SIGNATURE = re.compile(r"[A-Za-z0-9+/]{86}==")
 
 _SHOWN = 60
@@ -70,6 +72,13 @@ def hash_text(digest: bytes) -> str:
     if len(digest) != HASH_SIZE:
         raise _unexpected(f"a hash of {HASH_SIZE} bytes", f"{len(digest)} bytes")
     return digest.hex()
+
+
+def salt_text(salt: bytes) -> str:
+    """32 lower-case hex digits."""
+    if len(salt) != SALT_SIZE:
+        raise _unexpected(f"a salt of {SALT_SIZE} bytes", f"{len(salt)} bytes")
+    return salt.hex()
 
 
 def signature_text(signature: bytes) -> str:
@@ -123,6 +132,12 @@ def parse_hash(text: object) -> bytes:
     if isinstance(text, str) and _HASH.fullmatch(text):
         return bytes.fromhex(text)
     raise _unexpected(f"{2 * HASH_SIZE} lower-case hex digits", shown(text))
+
+
+def parse_salt(text: object) -> bytes:
+    if isinstance(text, str) and _SALT.fullmatch(text):
+        return bytes.fromhex(text)
+    raise _unexpected(f"a salt: {2 * SALT_SIZE} lower-case hex digits", shown(text))
 
 
 def parse_signature(text: object) -> bytes:

@@ -1,4 +1,8 @@
-"""Check a passport bundle part by part: what holds, and the first thing that does not."""
+"""Check the bundle of an archive part by part: what holds, and the first thing that does not.
+
+It has all that a passport was made from, so it is made again here: a signature alone does not tell that the
+rules say so.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,24 +12,29 @@ from bpc_worker.core.base import canonical_json, signing
 from bpc_worker.core.base.forms import FormError, members, parse_list, parse_text, read, shown
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.messages import Kind
-from bpc_worker.core.passport import disclosure, qr_text
-from bpc_worker.core.passport.agreement import (
-    check_payload,
-    check_view_with_payload,
-    check_view_with_proof,
-    view_leaves,
-)
+from bpc_worker.core.passport import qr_text
 from bpc_worker.core.passport.compile import COMPILER_BUILD_ID
+from bpc_worker.core.passport.found_salts import found_salts
 from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, parse_signed, receipt_bytes, receipt_hash
-from bpc_worker.core.passport.snapshot import FactRef, seal
+from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
+from bpc_worker.core.passport.snapshot import SealedSnapshot, open_snapshot
+from bpc_worker.core.passport.view_check import VerifiedView, verify_view
 from bpc_worker.core.proof.verify import ProofError, VerifiedProof, verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
-from bpc_worker.core.rules.source import Limits
+from bpc_worker.core.rules.module import load
+from bpc_worker.core.rules.source import Limits, RuleError
+from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
 
 RECEIPT, PAYLOAD, PROOF = "receipt.json", "payload.json", "proof.json"
-VIEW, FACTS, QR_TEXT = "view.json", "facts.json", "qr.txt"
-KNOWN = frozenset({RECEIPT, PAYLOAD, PROOF, VIEW, FACTS, QR_TEXT})
+SNAPSHOT, FACTS, RULES = "snapshot.json", "facts.json", "rules.txt"
+VIEW, QR_TEXT = "view.sd-jwt", "qr.txt"
+NEEDED = (RECEIPT, SNAPSHOT, FACTS, RULES, PROOF, PAYLOAD, VIEW)
+KNOWN = frozenset({*NEEDED, QR_TEXT})
+
+_PART_OF = {
+    "payload": PAYLOAD, "proof": PROOF, "view": VIEW, "facts": FACTS, "snapshot": SNAPSHOT, "rules": RULES,
+}  # fmt: skip
 
 
 class BundleError(Exception):
@@ -41,7 +50,8 @@ class BundleError(Exception):
 class Verified:
     receipt: Receipt
     checks: tuple[tuple[str, str], ...]  # (what, how it was found)
-    proof: VerifiedProof | None
+    proof: VerifiedProof
+    view: VerifiedView
     unchecked: tuple[str, ...]  # files that nothing was found out about
 
 
@@ -49,28 +59,26 @@ def verify_bundle(
     parts: Mapping[str, bytes], registry: signing.KeyRegistry, *, limits: Limits | None = None
 ) -> Verified:
     """Everything the bundle claims, checked; BundleError at the first thing that does not hold."""
-    signed = _receipt(parts)
+    for name in NEEDED:
+        if name not in parts:
+            raise BundleError(name, "it is not in the bundle")
+    signed = _receipt(parts[RECEIPT])
     receipt = signed.receipt
     checks = [("receipt", f"sha256 {receipt_hash(receipt).hex()}")]
     checks.append(("signature", _signature(signed, registry)))
-    if VIEW not in parts and PAYLOAD not in parts:
-        raise BundleError(PAYLOAD, f"neither {PAYLOAD} nor {VIEW} is in the bundle")
-    facts = _facts(parts[FACTS], receipt) if FACTS in parts else None
-    if facts is not None:
-        checks.append(("facts", "those of the snapshot"))
-    proved = _proof(parts[PROOF], receipt, facts, limits) if PROOF in parts else None
-    if proved is not None:
-        level = "arithmetic" if facts is None else "full, with the facts"
-        checks.append(("proof", f"{len(proved.nodes)} steps, {level}"))
-    payload = _payload(parts[PAYLOAD], receipt, proved) if PAYLOAD in parts else None
-    if payload is not None:
-        agreed = "" if proved is None else f", {len(proved.fields)} fields as the proof gives them"
-        checks.append(("payload", f"as signed{agreed}"))
-    if VIEW in parts:
-        checks.append(("view", _view(parts[VIEW], receipt, proved, payload)))
+    snapshot = _snapshot(parts[SNAPSHOT], receipt)
+    facts = _facts(parts[FACTS], snapshot)
+    checks.append(("facts", f"{len(facts)}, those of the snapshot"))
+    rules = _rules(parts[RULES], receipt, limits)
+    proved = _proof(parts[PROOF], receipt, FactSet(facts), limits)
+    checks.append(("proof", f"{len(proved.nodes)} steps, full, with the facts"))
+    view = _view(parts[VIEW], registry)
+    _made_again(parts, signed, facts, rules, view, registry, limits)
+    checks.append(("payload", f"{len(proved.fields)} fields, as the rules give them"))
+    checks.append(("view", f"{len(view.fields)} disclosures of fields and statements, all there are"))
     if QR_TEXT in parts:
         checks.append(("qr", _qr(parts[QR_TEXT], receipt)))
-    return Verified(receipt, tuple(checks), proved, tuple(sorted(set(parts) - KNOWN)))
+    return Verified(receipt, tuple(checks), proved, view, tuple(sorted(set(parts) - KNOWN)))
 
 
 @contextmanager
@@ -78,15 +86,13 @@ def _part(name: str) -> Iterator[None]:
     """Errors of what is read inside, as errors of this part of the bundle."""
     try:
         yield
-    except (ValueError, ProofError) as error:
+    except (ValueError, ProofError, RuleError) as error:
         raise BundleError(name, str(error)) from error
 
 
-def _receipt(parts: Mapping[str, bytes]) -> SignedReceipt:
-    if RECEIPT not in parts:
-        raise BundleError(RECEIPT, "it is not in the bundle")
+def _receipt(data: bytes) -> SignedReceipt:
     with _part(RECEIPT):
-        return parse_signed(parts[RECEIPT])
+        return parse_signed(data)
 
 
 def _signature(signed: SignedReceipt, registry: signing.KeyRegistry) -> str:
@@ -96,14 +102,21 @@ def _signature(signed: SignedReceipt, registry: signing.KeyRegistry) -> str:
     return f"Ed25519, key {key_id}"
 
 
-def _facts(data: bytes, receipt: Receipt) -> FactSet:
-    """The facts, which are those of the snapshot in the receipt."""
+def _snapshot(data: bytes, receipt: Receipt) -> SealedSnapshot:
+    with _part(SNAPSHOT):
+        return open_snapshot(data, receipt.snapshot_hash)
+
+
+def _facts(data: bytes, snapshot: SealedSnapshot) -> list[Fact]:
+    """The facts, which are those of the snapshot."""
     with _part(FACTS):
         facts = parse_list(_fact)(canonical_json.decode(data))
-        refs = [FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in facts]
-        found = seal(receipt.snapshot_id, refs).snapshot_hash
-        _expect("they give the snapshot hash", found, receipt.snapshot_hash)
-        return FactSet(facts)
+        named = [(each.fact_type, each.fact_key, each.payload_hash.hex()) for each in snapshot.facts]
+        given = sorted((each.fact_type, each.fact_key, each.payload_hash) for each in facts)
+        if given != named:
+            kind, key, _ = next(iter(sorted({*given} ^ {*named})), given[0])
+            raise FormError("", f"they are not those of the snapshot: {kind} {key} differs")
+        return facts
 
 
 def _fact(value: object) -> Fact:
@@ -114,7 +127,13 @@ def _fact(value: object) -> Fact:
     return make_fact(read(found, "fact_type", parse_text), read(found, "fact_key", parse_text), payload)
 
 
-def _proof(data: bytes, receipt: Receipt, facts: FactSet | None, limits: Limits | None) -> VerifiedProof:
+def _rules(data: bytes, receipt: Receipt, limits: Limits | None) -> TypedModule:
+    with _part(RULES):
+        _expect("its sha256 is", sha256(data), receipt.dsl_sha256)
+        return load(data.decode(), limits)
+
+
+def _proof(data: bytes, receipt: Receipt, facts: FactSet, limits: Limits | None) -> VerifiedProof:
     with _part(PROOF):
         if receipt.compiler_build_id != COMPILER_BUILD_ID:
             made = f"made by {receipt.compiler_build_id}"
@@ -124,25 +143,41 @@ def _proof(data: bytes, receipt: Receipt, facts: FactSet | None, limits: Limits 
         return proved
 
 
-def _payload(data: bytes, receipt: Receipt, proved: VerifiedProof | None) -> dict[str, object]:
-    with _part(PAYLOAD):
-        payload = check_payload(canonical_json.decode(data), receipt, proved)
-        _expect("its sha256 is", sha256(data), receipt.payload_hash)  # last: it cannot say which field
-        return payload
-
-
-def _view(
-    data: bytes, receipt: Receipt, proved: VerifiedProof | None, payload: Mapping[str, object] | None
-) -> str:
+def _view(data: bytes, registry: signing.KeyRegistry) -> VerifiedView:
     with _part(VIEW):
-        found = canonical_json.decode(data)
-        disclosure.verify_view(found, receipt.disclosure_root)
-        view = members(found, ("disclosure_version", "audience", "tree_size", "fields"))
-        if proved is not None:
-            check_view_with_proof(view, proved)
-        if payload is not None:
-            check_view_with_payload(view, payload)
-        return f"{len(view_leaves(view))} fields for {view['audience']}"
+        found = verify_view(data.decode("ascii", "replace"), registry)
+        if not found.is_whole:
+            raise FormError(
+                "/disclosures", f"not all are there: it is the view of {', '.join(found.complete)}"
+            )
+        return found
+
+
+def _made_again(
+    parts: Mapping[str, bytes],
+    signed: SignedReceipt,
+    facts: list[Fact],
+    rules: TypedModule,
+    view: VerifiedView,
+    registry: signing.KeyRegistry,
+    limits: Limits | None,
+) -> None:
+    with _part(PAYLOAD):
+        salts = found_salts(canonical_json.decode(parts[PAYLOAD]), parts[PROOF], view.text)
+    stored = Stored(
+        signed=signed,
+        payload=parts[PAYLOAD],
+        proof=parts[PROOF],
+        view=parts[VIEW].decode("ascii"),
+        snapshot=parts[SNAPSHOT],
+        facts=tuple(facts),
+        rules=rules,
+        salts=salts,
+    )
+    try:
+        replay(stored, registry, limits=limits)
+    except ReplayMismatchError as error:
+        raise BundleError(_PART_OF.get(error.what, RECEIPT), error.message) from error
 
 
 def _qr(data: bytes, receipt: Receipt) -> str:

@@ -1,5 +1,7 @@
-"""BPC-RECEIPT-1: what is signed: which snapshot, rules and build made which payload, proof and tree."""
+"""BPC-RECEIPT-2: what is signed: which snapshot, rules and build made which payload, proof and view."""
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from uuid import UUID, uuid5
@@ -11,6 +13,7 @@ from bpc_worker.core.base.forms import (
     below,
     members,
     parse_constant,
+    parse_count,
     parse_date,
     parse_hash,
     parse_signature,
@@ -19,17 +22,21 @@ from bpc_worker.core.base.forms import (
     parse_uuid,
     raised_as,
     read,
+    shown,
     signature_text,
     texts_of,
     uuid_text,
 )
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.passport.disclosures import parse_names
 
-RECEIPT_VERSION = "BPC-RECEIPT-1"
+RECEIPT_VERSION = "BPC-RECEIPT-2"
 SIGNATURE_ALG = "ED25519"
 PASSPORT_VERSION_NAMESPACE = UUID("bab0bf6b-76b4-5211-ad98-fa54de20165b")
 MAX_RECEIPT_BYTES = 16384
 
+_IDENTIFIER = re.compile(r"(?P<issuer>https://[a-z0-9.-]+(?::[0-9]{1,5})?)/(?:(?![?#])[!-~])+")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _SIGNATURE_MEMBER_SIZE = len(f'"signature":"{signature_text(bytes(SIGNATURE_SIZE))}",')
 
 
@@ -55,14 +62,25 @@ class Receipt:
     compiler_build_id: str
     payload_hash: bytes
     proof_root_hash: bytes
-    disclosure_root: bytes
+    fields_sha256: bytes
     signature_alg: str = field(default=SIGNATURE_ALG, init=False)
     signing_key_id: str
     law_date: date
+    unique_identifier: str
+    issuer: str
+    status_list_uri: str
+    status_list_idx: int
+    rules_name: str
+    audiences: tuple[str, ...]
 
     def __post_init__(self) -> None:
         with raised_as(ReceiptError):
             encode(_members(self))
+            below("unique_identifier", issuer_of, self.unique_identifier)
+            below("issuer", parse_constant(issuer_of(self.unique_identifier)), self.issuer)
+            below("status_list_uri", status_list_of(self.issuer), self.status_list_uri)
+            below("status_list_idx", parse_count, self.status_list_idx)
+            below("audiences", parse_names, [*self.audiences])
         expected = passport_version_id(
             tenant_id=self.tenant_id,
             passport_id=self.passport_id,
@@ -136,9 +154,19 @@ def parse_signed(data: bytes, *, max_bytes: int = MAX_RECEIPT_BYTES) -> SignedRe
     """The receipt and the signature in these bytes, which have exactly the members of the format."""
     _check_size(len(data), max_bytes)
     found = members(decode(data), (*(each.name for each in fields(Receipt)), "signature"))
+    return SignedReceipt(_receipt(found), read(found, "signature", parse_signature))
+
+
+@raised_as(ReceiptError)
+def parse_receipt(data: bytes) -> Receipt:
+    """The receipt in these bytes, before it is signed."""
+    return _receipt(members(decode(data), [each.name for each in fields(Receipt)]))
+
+
+def _receipt(found: Mapping[str, object]) -> Receipt:
     read(found, "receipt_version", parse_constant(RECEIPT_VERSION))
     read(found, "signature_alg", parse_constant(SIGNATURE_ALG))
-    receipt = Receipt(
+    return Receipt(
         issued_at=read(found, "issued_at", parse_timestamp),
         tenant_id=read(found, "tenant_id", parse_uuid),
         passport_version_id=read(found, "passport_version_id", parse_uuid),
@@ -152,15 +180,48 @@ def parse_signed(data: bytes, *, max_bytes: int = MAX_RECEIPT_BYTES) -> SignedRe
         compiler_build_id=read(found, "compiler_build_id", parse_text),
         payload_hash=read(found, "payload_hash", parse_hash),
         proof_root_hash=read(found, "proof_root_hash", parse_hash),
-        disclosure_root=read(found, "disclosure_root", parse_hash),
+        fields_sha256=read(found, "fields_sha256", parse_hash),
         signing_key_id=read(found, "signing_key_id", parse_text),
         law_date=read(found, "law_date", parse_date),
+        unique_identifier=read(found, "unique_identifier", parse_text),
+        issuer=read(found, "issuer", parse_text),
+        status_list_uri=read(found, "status_list_uri", parse_text),
+        status_list_idx=read(found, "status_list_idx", parse_count),
+        rules_name=read(found, "rules_name", parse_text),
+        audiences=read(found, "audiences", parse_names),
     )
-    return SignedReceipt(receipt, read(found, "signature", parse_signature))
+
+
+def issuer_of(unique_identifier: object) -> str:
+    """Who vouches for a battery: the host of its identifier."""
+    found = _IDENTIFIER.fullmatch(parse_text(unique_identifier))
+    if found is None:
+        raise FormError(
+            "", f"expected https://host/path without query or fragment, found {shown(unique_identifier)}"
+        )
+    return found["issuer"]
+
+
+def status_list_uri(issuer: str, number: int) -> str:
+    return f"{issuer}/status/{number}"
+
+
+def status_list_of(issuer: str) -> Callable[[object], int]:
+    """A reader of the address of one of this issuer's status lists: its number."""
+
+    def parse(uri: object) -> int:
+        before, _, number = parse_text(uri).rpartition("/status/")
+        if before != issuer or not _NUMBER.fullmatch(number):
+            raise FormError("", f"expected {issuer}/status/<number>, found {shown(uri)}")
+        return int(number)
+
+    return parse
 
 
 def _members(receipt: Receipt) -> dict[str, JsonValue]:
-    return texts_of({each.name: getattr(receipt, each.name) for each in fields(receipt)})
+    found = {each.name: getattr(receipt, each.name) for each in fields(receipt)}
+    idx, audiences = found.pop("status_list_idx"), found.pop("audiences")
+    return texts_of(found) | {"status_list_idx": idx, "audiences": list(audiences)}
 
 
 def _check_size(found: int, limit: int) -> None:

@@ -1,4 +1,4 @@
-"""BPC-SNAPSHOT-1: the facts that a passport is made from, in one order, under one hash."""
+"""BPC-SNAPSHOT-2: the facts that a passport is made from, in one order, under one hash."""
 
 from collections.abc import Iterable
 from dataclasses import InitVar, dataclass, field
@@ -14,16 +14,18 @@ from bpc_worker.core.base.forms import (
     parse_constant,
     parse_hash,
     parse_list,
+    parse_salt,
     parse_text,
     parse_uuid,
     raised_as,
     read,
+    salt_text,
     texts_of,
     uuid_text,
 )
 from bpc_worker.core.base.hashing import sha256
 
-SNAPSHOT_VERSION = "BPC-SNAPSHOT-1"
+SNAPSHOT_VERSION = "BPC-SNAPSHOT-2"
 
 _SEAL = object()
 
@@ -46,6 +48,7 @@ class SealedSnapshot:
     """Proof that its facts were put in order and hashed; only this module makes one."""
 
     snapshot_id: UUID
+    salt: bytes = field(repr=False)
     facts: tuple[FactRef, ...] = field(repr=False)
     canonical: bytes = field(repr=False)
     snapshot_hash: bytes
@@ -56,16 +59,20 @@ class SealedSnapshot:
             raise TypeError("a SealedSnapshot comes from seal() or open_snapshot()")
 
 
-def seal(snapshot_id: UUID, facts: Iterable[FactRef]) -> SealedSnapshot:
-    """The snapshot over these facts, in whatever order they come."""
+def seal(snapshot_id: UUID, facts: Iterable[FactRef], salt: bytes) -> SealedSnapshot:
+    """The snapshot over these facts, in whatever order they come.
+
+    The salt keeps whoever has the hash from guessing a fact of which he knows the rest.
+    """
     # Python compares code points, which is the order of UTF-8 bytes.
     ordered = tuple(sorted(facts, key=lambda fact: (fact.fact_type, fact.fact_key, fact.payload_hash)))
     for fact, following in pairwise(ordered):
         _refuse_twins(fact, following)
     with raised_as(SnapshotError):
-        canonical = encode(_document(snapshot_id, ordered))
+        canonical = encode(_document(snapshot_id, ordered, salt))
     return SealedSnapshot(
         snapshot_id=snapshot_id,
+        salt=salt,
         facts=ordered,
         canonical=canonical,
         snapshot_hash=sha256(canonical),
@@ -78,8 +85,8 @@ def open_snapshot(data: bytes, expected_hash: bytes) -> SealedSnapshot:
     if (found := sha256(data)) != expected_hash:
         raise SnapshotError("", f"hash: expected {expected_hash.hex()}, found {found.hex()}")
     with raised_as(SnapshotError):
-        snapshot_id, facts = _read(decode(data))
-    snapshot = seal(snapshot_id, facts)
+        snapshot_id, facts, salt = _read(decode(data))
+    snapshot = seal(snapshot_id, facts, salt)
     if snapshot.canonical != data:
         at = next(i for i, (was, is_) in enumerate(zip(facts, snapshot.facts, strict=True)) if was != is_)
         raise SnapshotError(f"/facts/{at}", f"out of order: expected {_name(snapshot.facts[at])} here")
@@ -98,8 +105,9 @@ def _name(fact: FactRef) -> str:
     return f"fact {fact.fact_type!r} {fact.fact_key!r}"
 
 
-def _document(snapshot_id: UUID, facts: Iterable[FactRef]) -> JsonValue:
+def _document(snapshot_id: UUID, facts: Iterable[FactRef], salt: bytes) -> JsonValue:
     return {
+        "salt": below("salt", salt_text, salt),
         "snapshot_version": SNAPSHOT_VERSION,
         "snapshot_id": uuid_text(snapshot_id),
         "facts": below("facts", each(_fact_members), facts),
@@ -112,10 +120,11 @@ def _fact_members(fact: FactRef) -> JsonValue:
     )
 
 
-def _read(document: JsonValue) -> tuple[UUID, list[FactRef]]:
-    found = members(document, ("snapshot_version", "snapshot_id", "facts"))
+def _read(document: JsonValue) -> tuple[UUID, list[FactRef], bytes]:
+    found = members(document, ("snapshot_version", "snapshot_id", "salt", "facts"))
     read(found, "snapshot_version", parse_constant(SNAPSHOT_VERSION))
-    return read(found, "snapshot_id", parse_uuid), read(found, "facts", parse_list(_fact))
+    facts = read(found, "facts", parse_list(_fact))
+    return read(found, "snapshot_id", parse_uuid), facts, read(found, "salt", parse_salt)
 
 
 def _fact(value: object) -> FactRef:

@@ -1,4 +1,4 @@
-"""Verify a BPC-PROOF-1 proof: every hash and every operation, with or without the facts.
+"""Verify a BPC-PROOF-2 proof: every hash and every operation, with or without the facts.
 
 *Arithmetic*: from the proof alone. Values taken out of facts, and results over lists of facts, are attested
 by the signature. *Full*, with the facts: each value stands in the fact whose hash is named, and each

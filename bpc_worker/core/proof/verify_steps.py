@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from bpc_worker.core.base import derivation
-from bpc_worker.core.base.audience import Audience
+from bpc_worker.core.base.audience import AUDIENCES, NOBODY, PUBLIC
+from bpc_worker.core.base.forms import FormError, parse_salt
 from bpc_worker.core.proof.facts import ProofFacts
 from bpc_worker.core.proof.recompute import recomputed
 from bpc_worker.core.proof.values import (
@@ -31,8 +32,7 @@ from bpc_worker.core.rules.values import Empty, encoded
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATH = re.compile(rf"{_NAME.pattern}(?:\.{_NAME.pattern})*")
-_PUBLIC = str(Audience.PUBLIC)
-_AUDIENCES = frozenset(map(str, Audience))
+_ROOT = "passport"
 _ANSWERS = frozenset({"result", "payload_hash", "count", "list"})  # the rest of the data says what was asked
 
 Data = Mapping[str, object]
@@ -175,6 +175,9 @@ class Steps:
         return conditions[0].value
 
     def _op(self, data: Data, children: Children) -> Seen | None:
+        if data.get("op") == _ROOT:
+            self._passport(data, children)
+            return None
         members(data, "op", "result", *(["params"] if "params" in data else []))
         name, params = read_text(data["op"]), data.get("params", {})
         if not isinstance(params, dict) or ("params" in data and not params):
@@ -182,9 +185,6 @@ class Steps:
         match name:
             case "field":
                 self._field(params, data["result"], children)
-                return None
-            case "passport":
-                self._passport(params, data["result"], children)
                 return None
             case _:
                 operands = [self._operand(child) for child in children]
@@ -224,9 +224,14 @@ class Steps:
         self._outer |= outer
         self.fields[field.path] = field
 
-    def _passport(self, params: Data, form: object, children: Children) -> None:
+    def _passport(self, data: Data, children: Children) -> None:
+        members(data, "op", "result", "salt")
         by_path = [self.fields[path].node for path in sorted(self.fields)]
-        expect([params, form, list(children)], [{}, len(by_path), by_path], "the root")
+        expect([data["result"], list(children)], [len(by_path), by_path], "the root")
+        try:
+            parse_salt(data["salt"])
+        except FormError as error:
+            raise StepError(str(error)) from error
         self._root = len(self._seen)
 
 
@@ -236,18 +241,19 @@ def members(data: Data, *names: str) -> None:
 
 
 def read_field(params: Data) -> tuple[str, Type, tuple[str, ...]]:
-    """Path, type and audiences of a field; the public alone is not written."""
+    """Path, type and audiences of a field; the public alone is not written, none at all is nobody."""
     optional = [name for name in ("audiences", "cites") if name in params]
     members(params, "path", "type", *optional)
     path = read_text(params["path"])
     if not _PATH.fullmatch(path) or path.count(".") >= MAX_NESTING:
         raise StepError(f"{shown(path)} is no path")
     audiences, cites = _texts(params, "audiences"), _texts(params, "cites")
-    if audiences == [_PUBLIC] or audiences != sorted(set(audiences) & _AUDIENCES):
+    nobody = audiences == [NOBODY]
+    if not nobody and (audiences == [PUBLIC] or audiences != sorted(set(audiences) & AUDIENCES.keys())):
         raise StepError(f"{shown(audiences)} are no audiences")
     if len(set(cites)) < len(cites):
         raise StepError("something is cited twice")
-    return path, declared_type(read_text(params["type"])), tuple(audiences or [_PUBLIC])
+    return path, declared_type(read_text(params["type"])), () if nobody else tuple(audiences or [PUBLIC])
 
 
 def _texts(params: Data, name: str) -> list[str]:

@@ -101,6 +101,11 @@ class Arguments:
         return self._call.span
 
     @property
+    def audiences(self) -> tuple[str, ...] | None:
+        """Of a statement that says who may see it."""
+        return self._call.audiences
+
+    @property
     def given(self) -> int:
         return len(self._call.arguments)
 

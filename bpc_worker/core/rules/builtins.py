@@ -8,7 +8,7 @@ from bpc_worker.core.rules.arguments import Arguments, CheckExpression, hint_to_
 from bpc_worker.core.rules.conversions import CONVERSIONS
 from bpc_worker.core.rules.fits import join
 from bpc_worker.core.rules.lists import LIST_FUNCTIONS
-from bpc_worker.core.rules.scope import Scope
+from bpc_worker.core.rules.scope import Scope, Stated
 from bpc_worker.core.rules.source import RuleError, quoted
 from bpc_worker.core.rules.suggest import did_you_mean
 from bpc_worker.core.rules.types import (
@@ -162,12 +162,12 @@ def check_empty(node: syntax.Call, scope: Scope, check: CheckExpression) -> type
 
 
 def _emit(call: Arguments) -> typed.Node:
-    """emitCompliance("CODE", condition: Bool, "message"): Bool, and a statement in the passport"""
+    """emitCompliance("CODE", condition: Bool, "message") [for …]: Bool, and a statement in the passport"""
     call.count('"CODE"', "condition", '"message"')
     call.outside_lambda()
     code, message = call.text(0, "a code"), call.text(2, "a message")
     condition = call.of_type(1, BOOL)
-    call.scope.emit(code, call.span)
+    call.scope.emit(code, Stated(call.span, call.audiences))
     return typed.Emit(code, condition, message, BOOL, call.span)
 
 

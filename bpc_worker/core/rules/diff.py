@@ -4,12 +4,13 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bpc_worker.core.base.audience import NOBODY
 from bpc_worker.core.rules.parser import parse
 from bpc_worker.core.rules.source import Limits, Span
 from bpc_worker.core.rules.tokens import tokenize
 from bpc_worker.core.rules.types import show
 
-_KINDS = ("field", "table", "test")
+_KINDS = ("audiences", "field", "table", "test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    kind: str  # field | table | test
+    kind: str  # audiences | field | table | test
     name: str
     state: str  # added | removed | changed
     changes: tuple[Change, ...]
@@ -66,9 +67,11 @@ def _aspects(source: str) -> dict[tuple[str, str], _Aspects]:
     for each in module.fields:
         found["field", each.path] = {
             "type": _plain(show(each.type)),
-            "audiences": _plain(", ".join(each.audiences)),
+            "audiences": _plain(", ".join(each.audiences) or NOBODY),
             "expression": text.of(each.body.span),
         }
+    if module.audiences is not None:
+        found["audiences", "declared"] = {"names": _plain(", ".join(module.audiences))}
     for table in module.tables:
         rows = {f'row "{key}"': text.of(value.span) for key, value in table.rows}
         found["table", table.name] = {"type": _plain(show(table.type)), **rows}

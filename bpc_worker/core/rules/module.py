@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from bpc_worker.core.rules import operations, syntax, typed
+from bpc_worker.core.rules.audiences import check_declared, check_paths, declared, statement_audiences
 from bpc_worker.core.rules.check_tests import check_example, check_property
 from bpc_worker.core.rules.graph import evaluation_order, find_cycle
 from bpc_worker.core.rules.parse_tests import EMPTY_KINDS
 from bpc_worker.core.rules.parser import parse
-from bpc_worker.core.rules.scope import FieldShape, Scope, Warnings, World
+from bpc_worker.core.rules.scope import FieldShape, Scope, Stated, Warnings, World, two_statements
 from bpc_worker.core.rules.source import Limits, RuleError, Span, quoted, too_deep_a_stack
 from bpc_worker.core.rules.typecheck import check_as, check_result
 from bpc_worker.core.rules.types import MapType
@@ -34,8 +35,12 @@ def _checked(tree: syntax.Module, source: str, limits: Limits) -> typed.TypedMod
         limits=limits,
     )
     tables = {table.name: _table(table, world) for table in tree.tables}
-    emitted: dict[str, Span] = {}
-    fields = {field.path: _field(field, Scope(world, emitted=emitted)) for field in tree.fields}
+    stated: dict[str, dict[str, Stated]] = {}  # by field
+    fields: dict[str, typed.TypedField] = {}
+    for field in tree.fields:
+        scope = Scope(world)
+        fields[field.path] = _field(field, scope)
+        stated[field.path] = _only_here(scope.emitted, stated)
     order = _order(fields, tree)
     tests = _tests(tree, replace(world, in_tests=True))
     for table in tree.tables:
@@ -48,7 +53,18 @@ def _checked(tree: syntax.Module, source: str, limits: Limits) -> typed.TypedMod
         tables=tables,
         tests=tests,
         warnings=world.warnings.shown(source),
+        audiences=declared(tree),
+        statements=statement_audiences(stated, fields, declared(tree)),
     )
+
+
+def _only_here(
+    emitted: dict[str, Stated], elsewhere: Mapping[str, Mapping[str, Stated]]
+) -> dict[str, Stated]:
+    for code, stated in emitted.items():
+        if any(code in others for others in elsewhere.values()):
+            raise two_statements(code, stated)
+    return emitted
 
 
 def _check_names(tree: syntax.Module) -> None:
@@ -57,6 +73,8 @@ def _check_names(tree: syntax.Module) -> None:
     tests: tuple[syntax.Example | syntax.Property, ...] = (*tree.examples, *tree.properties)
     _unique(((test.name, test.span) for test in tests), "test")
     _no_field_inside_another(tree)
+    check_paths(tree)
+    check_declared(tree)
 
 
 def _unique(names: Iterable[tuple[str, Span]], what: str) -> None:

@@ -9,6 +9,7 @@ from bpc_worker.core.rules.parse_types import (
     decimal_text,
     doubled,
     integer,
+    parse_audiences,
     parse_date,
     parse_number,
     parse_text,
@@ -17,6 +18,7 @@ from bpc_worker.core.rules.parse_types import (
 from bpc_worker.core.rules.source import RuleError, quoted
 from bpc_worker.core.rules.tokens import Kind, Token
 
+STATES = "emitCompliance"  # the one call that may say who sees what it states
 _LEVELS = (("||",), ("&&",), ("==", "!=", "<", "<=", ">", ">="), ("+", "-"), ("*", "/"))
 _STRENGTH = {operator: strength for strength, operators in enumerate(_LEVELS) for operator in operators}
 _COMPARISON = _STRENGTH["=="]
@@ -206,7 +208,7 @@ def _record(cursor: Cursor) -> syntax.Expression:
 
 
 def _call(cursor: Cursor) -> syntax.Expression:
-    """call = NAME "(" [ argument { "," argument } [ "," ] ] ")" ;"""
+    """call = NAME "(" [ argument { "," argument } [ "," ] ] ")" [ "for" audiences ] ;"""
     name = cursor.next()
     if name.text in KEYWORDS and name.text != "field":
         raise _misplaced(name)
@@ -217,7 +219,8 @@ def _call(cursor: Cursor) -> syntax.Expression:
         if cursor.take(",") is None:
             break
     cursor.expect(")", hint="close what was opened; between arguments stands ','")
-    return syntax.Call(name.text, tuple(arguments), name.span, cursor.since(name))
+    audiences = parse_audiences(cursor) if name.text == STATES and cursor.take("for") else None
+    return syntax.Call(name.text, tuple(arguments), name.span, cursor.since(name), audiences)
 
 
 def _argument(cursor: Cursor) -> syntax.Argument:

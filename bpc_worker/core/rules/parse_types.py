@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 
+from bpc_worker.core.base.audience import AUDIENCES, NOBODY
 from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.cursor import Cursor
@@ -15,7 +16,6 @@ KEYWORDS = frozenset({
     "field", "table", "example", "property", "let", "if", "then", "else", "assert", "cite", "true", "false",
     "none", "date", "qty", "record", "for", "forall", "in",
 })  # fmt: skip
-AUDIENCES = ("public", "legitimate_interest", "authorities", "commission")
 ROWS = 'write {"key": value, "other": value}'
 _SIMPLE = {"Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE}
 
@@ -139,7 +139,12 @@ def parse_path(cursor: Cursor) -> tuple[str, Span]:
 
 
 def parse_audiences(cursor: Cursor) -> tuple[str, ...]:
-    """audience { "," audience }: a set, so sorted and each once."""
+    """audiences = "nobody" | names ;"""
+    return () if cursor.take(NOBODY) else parse_names_of_audiences(cursor)
+
+
+def parse_names_of_audiences(cursor: Cursor) -> tuple[str, ...]:
+    """names = audience { "," audience }: a set, so sorted and each once."""
     found = {_audience(cursor)}
     while cursor.take(","):
         found.add(_audience(cursor))

@@ -4,7 +4,15 @@ from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
 from bpc_worker.core.rules.parse_tests import parse_example, parse_property
-from bpc_worker.core.rules.parse_types import ROWS, parse_audiences, parse_key, parse_path, parse_type
+from bpc_worker.core.rules.parse_types import (
+    ROWS,
+    doubled,
+    parse_audiences,
+    parse_key,
+    parse_names_of_audiences,
+    parse_path,
+    parse_type,
+)
 from bpc_worker.core.rules.source import Limits, too_deep_a_stack, unchecked
 from bpc_worker.core.rules.tokens import Kind, tokenize
 
@@ -34,8 +42,9 @@ def parse_lambda(text: str, limits: Limits | None = None) -> syntax.Lambda:
 
 
 def _module(cursor: Cursor) -> syntax.Module:
-    """module = { table | field | example | property } ;"""
+    """module = { declaration | table | field | example | property } ;"""
     tables, fields, examples, properties = [], [], [], []
+    audiences: tuple[str, ...] | None = None
     while cursor.token.kind is not Kind.END:
         if cursor.at("field"):
             fields.append(_field(cursor))
@@ -45,14 +54,26 @@ def _module(cursor: Cursor) -> syntax.Module:
             examples.append(parse_example(cursor))
         elif cursor.at("property"):
             properties.append(parse_property(cursor))
+        elif cursor.at("audiences"):
+            audiences = _declaration(cursor, audiences)
         else:
             hint = "a rule text is a row of these, and each ends with ';'"
-            raise cursor.unexpected("'field', 'table', 'example' or 'property'", hint=hint)
-    return syntax.Module(tuple(tables), tuple(fields), tuple(examples), tuple(properties))
+            raise cursor.unexpected("'field', 'table', 'audiences', 'example' or 'property'", hint=hint)
+    return syntax.Module(tuple(tables), tuple(fields), tuple(examples), tuple(properties), audiences)
+
+
+def _declaration(cursor: Cursor, before: tuple[str, ...] | None) -> tuple[str, ...]:
+    """declaration = "audiences" audience { "," audience } ";" ;"""
+    start = cursor.next()
+    if before is not None:
+        raise doubled("two declarations of audiences", start.span)
+    names = parse_names_of_audiences(cursor)
+    cursor.expect(";", hint="after the names comes ';': audiences public, authorities;")
+    return names
 
 
 def _field(cursor: Cursor) -> syntax.Field:
-    """field = "field" path ":" type [ "for" audience { "," audience } ] "=" expression ";" ;"""
+    """field = "field" path ":" type [ "for" audiences ] "=" expression ";" ;"""
     start = cursor.next()
     path, path_span = parse_path(cursor)
     cursor.expect(":", hint="a field has a type: field path: Type = expression;")

@@ -67,7 +67,9 @@ class _Alone(Evaluator):
     def __init__(
         self, tables: Mapping[str, Mapping[str, Value]], law_date: date | None, limits: Limits, meter: Meter
     ) -> None:
-        module = typed.TypedModule(source="", fields={}, order=(), tables=tables, tests=(), warnings=())
+        module = typed.TypedModule(
+            source="", fields={}, order=(), tables=tables, tests=(), warnings=(), audiences=(), statements={}
+        )
         super().__init__(module, FactSet([]), law_date, limits, prove=False, meter=meter)
 
 

@@ -64,6 +64,14 @@ class Opened:
     hidden_used: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Where a compliance statement stands, and who may see it; None: whoever sees the field."""
+
+    span: Span
+    audiences: tuple[str, ...] | None
+
+
 @dataclass(slots=True)
 class Scope:
     """The variables of a field's expression; a lambda opens one of its own."""
@@ -74,7 +82,7 @@ class Scope:
     captures: dict[str, typed.Capture] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     fields_used: set[str] = field(default_factory=set)
-    emitted: dict[str, Span] = field(default_factory=dict)  # compliance codes
+    emitted: dict[str, Stated] = field(default_factory=dict)  # by compliance code
 
     @property
     def in_lambda(self) -> bool:
@@ -137,11 +145,15 @@ class Scope:
         if self.outer is not None:
             self.outer.use_field(path)
 
-    def emit(self, code: str, span: Span) -> None:
+    def emit(self, code: str, stated: Stated) -> None:
         """One code, one statement: a passport must not say yes and no under one name."""
         if code in self.emitted:
-            raise RuleError(
-                "RULE_TYPE_ERROR", f"two compliance statements {quoted(code)}", span,
-                hint="state it once, or once in each branch of an 'if'",
-            )  # fmt: skip
-        self.emitted[code] = span
+            raise two_statements(code, stated)
+        self.emitted[code] = stated
+
+
+def two_statements(code: str, stated: Stated) -> RuleError:
+    return RuleError(
+        "RULE_TYPE_ERROR", f"two compliance statements {quoted(code)}", stated.span,
+        hint="state it once, or once in each branch of an 'if'",
+    )  # fmt: skip

@@ -35,6 +35,7 @@ class Call:
     arguments: tuple["Argument", ...]
     name_span: Span
     span: Span
+    audiences: tuple[str, ...] | None = None  # emitCompliance(…) for these
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,3 +245,4 @@ class Module:
     fields: tuple[Field, ...]
     examples: tuple[Example, ...]
     properties: tuple[Property, ...]
+    audiences: tuple[str, ...] | None = None  # those it declares

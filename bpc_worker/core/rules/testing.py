@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.audience import NOBODY
 from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.rules import operations, syntax, typed
 from bpc_worker.core.rules.evaluate import Evaluator
@@ -187,7 +188,11 @@ def _expect(test: typed.Example, module: typed.TypedModule, evaluator: Evaluator
 def _hold_audiences(path: str, audiences: tuple[str, ...], module: typed.TypedModule) -> None:
     found = module.fields[path].audiences
     if found != audiences:
-        raise _CaseFailed(f"{path} is for {', '.join(found)}, expected {', '.join(audiences)}")
+        raise _CaseFailed(f"{path} is for {_listed(found)}, expected {_listed(audiences)}")
+
+
+def _listed(audiences: tuple[str, ...]) -> str:
+    return ", ".join(audiences) or NOBODY
 
 
 def _hold_error(code: str, error: RuleError | None) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from bpc_worker.core.base import canonical_json, derivation
+from bpc_worker.core.base.audience import NOBODY, PUBLIC
 from bpc_worker.core.base.canonical_json import quoted
 from bpc_worker.core.base.canonical_json import text_of_checked as text
 from bpc_worker.core.base.derivation import ProofBuilder
@@ -124,8 +125,8 @@ class Trace:
         if not self.on:
             return Ref(result.value, NO_NODE)
         params: dict[str, object] = {"path": field.path, "type": show(field.type)}
-        if field.audiences != ("public",):
-            params["audiences"] = list(field.audiences)
+        if field.audiences != (PUBLIC,):
+            params["audiences"] = list(field.audiences or (NOBODY,))
         if cited:
             params["cites"] = list(dict.fromkeys(cited))
         besides = tuple(Ref(None, number) for number in dict.fromkeys(beside))

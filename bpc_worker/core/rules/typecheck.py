@@ -201,8 +201,12 @@ def _branches(
     in_then, scope.emitted = scope.emitted, {}
     otherwise = check_branch(node.otherwise)
     in_otherwise, scope.emitted = scope.emitted, before
-    for code, span in (in_then | in_otherwise).items():  # a code may stand in both: only one of them runs
-        scope.emit(code, span)
+    for code, stated in (in_then | in_otherwise).items():  # a code may stand in both: only one of them runs
+        if code in in_then and in_then[code].audiences != stated.audiences:
+            hint = "who may see it must not depend on the branch: write the same 'for' in both"
+            message = f"two audiences for the statement {quoted(code)}"
+            raise RuleError("RULE_TYPE_ERROR", message, stated.span, hint=hint)
+        scope.emit(code, stated)
     return condition, then, otherwise
 
 

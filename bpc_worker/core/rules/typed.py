@@ -229,3 +229,11 @@ class TypedModule:
     tables: Mapping[str, Mapping[str, Value]]
     tests: tuple[Example | Property, ...]
     warnings: tuple[str, ...]
+    audiences: tuple[str, ...]  # whom a passport made by it may be for, sorted
+    statements: Mapping[str, tuple[str, ...]]  # who may see each statement, by its code, stated or not
+
+    @property
+    def sets(self) -> frozenset[tuple[str, ...]]:
+        """The distinct sets of audiences that are declared; a set of nobody is none."""
+        declared = {*(field.audiences for field in self.fields.values()), *self.statements.values()}
+        return frozenset(declared - {()})

@@ -1,4 +1,4 @@
--- A passport by product and serial number; the same again is the same passport.
-INSERT INTO passports (tenant_id, battery_product_id, serial)
-VALUES (%(tenant_id)s, %(battery_product_id)s, %(serial)s)
+-- A passport by product and serial number; nothing is added when these, or its unique identifier, are there already.
+INSERT INTO passports (tenant_id, battery_product_id, serial, unique_identifier)
+VALUES (%(tenant_id)s, %(battery_product_id)s, %(serial)s, %(unique_identifier)s)
 ON CONFLICT DO NOTHING

@@ -1,3 +1,3 @@
 -- A passport by product and serial number.
-SELECT passport_id, battery_product_id, serial FROM passports
+SELECT passport_id, battery_product_id, serial, granularity, unique_identifier FROM passports
 WHERE tenant_id = %(tenant_id)s AND battery_product_id = %(battery_product_id)s AND serial = %(serial)s

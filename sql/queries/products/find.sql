@@ -1,3 +1,4 @@
 -- A product by its identifier.
-SELECT battery_product_id, identifier, name FROM battery_products
+SELECT battery_product_id, identifier, name, model_identifier, gtin, commodity_code, operator_id, facility_id
+FROM battery_products
 WHERE tenant_id = %(tenant_id)s AND identifier = %(identifier)s
