@@ -3,6 +3,7 @@
 from uuid import UUID, uuid5
 
 from bpc_worker.core.base import signing
+from bpc_worker.core.base.identifier import STAND_IN_HOST
 from bpc_worker.domain.events import Happened
 from bpc_worker.domain.records import SigningKey
 from bpc_worker.domain.signing import key_registry
@@ -108,6 +109,16 @@ def _why_not(key_id: str, said: str) -> str:
 
 async def list_keys(pipeline: PipelineSession) -> list[SigningKey]:
     return await pipeline.rows("keys/registry", SigningKey)
+
+
+async def keys_and_issuers(pipeline: PipelineSession) -> tuple[list[SigningKey], list[str]]:
+    """What verifiers need: the keys, and the issuers they speak for, which are the hosts of identifiers."""
+    async with pipeline.reading() as tx:
+        rows = await tx.query("hosts/list", {"tenant_id": pipeline.tenant_id})
+        hosts = [str(row["host"]) for row in rows]
+        if not hosts and pipeline.settings.env != "prod":
+            hosts = [STAND_IN_HOST]
+        return await _keys(pipeline, tx), [f"https://{host}" for host in hosts]
 
 
 async def registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:

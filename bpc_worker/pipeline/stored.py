@@ -15,11 +15,12 @@ from bpc_worker.core.passport.disclosures import from_lines
 from bpc_worker.core.passport.receipt import parse_receipt
 from bpc_worker.core.passport.view import assemble, claims, jws
 from bpc_worker.domain.records import Fact
+from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.keys import registry as registry_of
 from bpc_worker.pipeline.passports import ListedVersion, find_version
 from bpc_worker.pipeline.session import PipelineSession
-from bpc_worker.rows import all_of, one
+from bpc_worker.rows import all_of, one, value
 
 
 class Row(ListedVersion, frozen=True, kw_only=True):
@@ -79,6 +80,7 @@ class StoredVersion:
     facts: Sequence[StoredFact]
     sources: Sequence[Source]
     registry: signing.KeyRegistry
+    superseded_by: str | None  # the id of the version that took its place
 
     def signed_receipt(self) -> bytes:
         """receipt.json: the stored receipt with the stored signature in it."""
@@ -167,4 +169,10 @@ async def read_version(pipeline: PipelineSession, wanted: str) -> StoredVersion:
             sorted(facts, key=lambda each: (each.fact_type, each.fact_key)),
             sorted(sources, key=lambda each: (each.fact_type, each.fact_key, each.place)),
             await registry_of(pipeline, tx),
+            await _superseded_by(tx, version | {"passport_id": row.passport_id}),
         )
+
+
+async def _superseded_by(tx: Tx, version: Mapping[str, object]) -> str | None:
+    rows = await tx.query("passports/superseded_by", version)
+    return value(rows, str) if rows else None

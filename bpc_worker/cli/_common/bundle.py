@@ -12,7 +12,6 @@ BUNDLE = (
     "BUNDLE is a zip, or a folder, with receipt.json and what goes with it. With --tenant it is the id of a "
     "version in the database; or that of a passport, or a serial number, for its newest version."
 )
-_MAX_FACTS_BYTES = 64 * 1024 * 1024
 
 
 def sources_of(bundle: str, parts: dict[str, bytes]) -> "Sources":
@@ -27,14 +26,8 @@ def sources_of(bundle: str, parts: dict[str, bytes]) -> "Sources":
     return found
 
 
-def parts_of(bundle: str, facts_file: Path | None) -> dict[str, bytes]:
-    from bpc_worker.core.passport.bundle import FACTS
+def parts_of(bundle: str) -> dict[str, bytes]:
     from bpc_worker.files.bundles import BundleFilesError, read_bundle
-    from bpc_worker.files.reading import read_at_most
 
     with refused((BundleFilesError, ValueError), BUNDLE):
-        parts = read_bundle(Path(bundle))
-    if facts_file is not None:
-        with refused(OSError, "name a file that can be read", what=f"--facts {facts_file}: "):
-            parts[FACTS] = read_at_most(facts_file, _MAX_FACTS_BYTES)
-    return parts
+        return read_bundle(Path(bundle))

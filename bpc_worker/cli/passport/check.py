@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,12 @@ from bpc_worker.cli._common.output import (
 )
 from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli._common.startup import explained
-from bpc_worker.cli._common.trust import SignedBy, Trusted, trusted_keys
+from bpc_worker.cli._common.trust import Trusted, trusted_keys
 from bpc_worker.cli.passport import passport
+from bpc_worker.cli.passport.standing import Standing, must_be_known, of_database, of_list
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.bundle import BundleError, Verified
-    from bpc_worker.core.proof.explain import Sources
     from bpc_worker.core.proof.verify import VerifiedProof
     from bpc_worker.pipeline.stored import StoredVersion
 
@@ -38,7 +39,14 @@ _tenant_option = click.option(
 @passport.command("verify", epilog=BUNDLE)
 @click.argument("bundles", nargs=-1, required=True, metavar="BUNDLE...")
 @keys_option
-@click.option("--facts", "facts_file", type=FILE, help="The facts, if they are not in the bundle.")
+@click.option(
+    "--status-list",
+    "list_file",
+    type=FILE,
+    metavar="FILE",
+    help="A fresh copy of the list that tells whether it is in force.",
+)
+@click.option("--current", is_flag=True, help="Exit code 1 also for one that is not in force.")
 @_tenant_option
 @json_option("One JSON object per bundle.")
 @config_option
@@ -46,67 +54,70 @@ def verify(
     bundles: tuple[str, ...],
     *,
     keys_file: Path | None,
-    facts_file: Path | None,
+    list_file: Path | None,
+    current: bool,
     tenant: str | None,
     as_json: bool,
     config_path: str | None,
 ) -> None:
-    r"""Check the signature, hashes, proof and QR text of a passport.
+    r"""Check a passport: signatures and hashes, and that the rules make this of these facts.
 
-    Without the facts, every computation is done again (arithmetic); with them, also that each value
-    stands in the fact that the proof names (full). A bundle needs no database, and the issuer's keys, which
-    are those of --keys or BPC_KEYS_FILE alone.
+    A bundle needs no database, but the issuer's keys, which are those of --keys or BPC_KEYS_FILE alone.
+
+    Whether it is in force is told by the database, or by a status list; without either, it is not known. One
+    that is revoked is not valid. One that is superseded is valid as issued, and not --current.
 
     Exit codes: 0 valid, 1 one is not valid, 2 there is nothing to check, or no keys to check it with.
 
     \b
     Example: bpc-worker passport verify passport.zip --keys keys.json
     """
-    found = [
-        _verified(
-            bundle,
-            keys_file=keys_file,
-            facts_file=facts_file,
-            tenant=tenant,
-            as_json=as_json,
-            config_path=config_path,
-        )
-        for bundle in bundles
-    ]
+    asked = _Asked(keys_file, list_file, current, tenant, as_json, config_path)
+    found = [_verified(bundle, asked) for bundle in bundles]
     raise SystemExit(0 if all(found) else EXIT_FAILED)
 
 
-def _verified(
-    bundle: str,
-    *,
-    keys_file: Path | None,
-    facts_file: Path | None,
-    tenant: str | None,
-    as_json: bool,
-    config_path: str | None,
-) -> bool:
-    """Whether it is valid, told already."""
-    from bpc_worker.core.base.messages import Kind
-    from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, BundleError, verify_bundle
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How bundles are to be verified."""
 
-    status: str | None = None
-    stored = _stored(bundle, tenant, config_path)
-    if stored is not None and facts_file is not None:
-        fail(EXIT_USAGE, "--facts is for a bundle: the database has the facts", "leave --facts out")
+    keys_file: Path | None
+    list_file: Path | None
+    current: bool
+    tenant: str | None
+    as_json: bool
+    config_path: str | None
+
+
+def _verified(bundle: str, asked: _Asked) -> bool:
+    """Whether it is as it was asked for, told already."""
+    from bpc_worker.core.passport.bundle import BundleError
+
+    stored = _stored(bundle, asked.tenant, asked.config_path)
+    if stored is not None and asked.list_file is not None:
+        fail(EXIT_USAGE, "--status-list is for a bundle: the database knows the status", "leave it out")
+    keys = _trusted(stored, asked.keys_file)
     try:
-        keys = _trusted(stored, keys_file)
-        if stored is None:
-            parts = parts_of(bundle, facts_file)
-        else:
-            status, parts = stored.row.status, _stored_parts(stored)
-        verified = verify_bundle(parts, keys.registry)
+        verified = _checked(parts_of(bundle) if stored is None else _stored_parts(stored), keys)
     except BundleError as error:
-        _tell_not_valid(bundle, error, as_json=as_json)
+        _tell_not_valid(bundle, error, as_json=asked.as_json)
         return False
-    absent = sorted({PAYLOAD, PROOF, FACTS} - set(parts))
-    by = keys.signer(verified.receipt.signing_key_id, Kind.RECEIPT)
-    _valid(bundle, verified, by, absent, status, as_json=as_json)
-    return True
+    receipt = verified.receipt
+    standing = of_list(asked.list_file, keys, receipt) if stored is None else of_database(stored)
+    if asked.current:
+        must_be_known(standing, receipt)
+    _tell_valid(bundle, verified, keys, standing, as_json=asked.as_json)
+    return not standing.revoked and (standing.current is True or not asked.current)
+
+
+def _checked(parts: dict[str, bytes], keys: Trusted) -> "Verified":
+    """All that the bundle claims, by an issuer for whom the keys speak; else BundleError."""
+    from bpc_worker.core.passport.bundle import RECEIPT, BundleError, verify_bundle
+
+    verified = verify_bundle(parts, keys.registry)
+    if trouble := keys.trouble_with(verified.receipt.issuer):
+        raise BundleError(RECEIPT, trouble)
+    return verified
 
 
 def _trusted(stored: "StoredVersion | None", keys_file: Path | None) -> Trusted:
@@ -131,41 +142,41 @@ def _stored_parts(stored: "StoredVersion") -> dict[str, bytes]:
         return stored.parts()
 
 
-def _valid(
-    bundle: str,
-    verified: "Verified",
-    by: SignedBy,
-    absent: list[str],
-    status: str | None,
-    *,
-    as_json: bool,
+def _tell_valid(
+    bundle: str, verified: "Verified", keys: Trusted, standing: Standing, *, as_json: bool
 ) -> None:
+    """What was issued holds; whether it still counts, `standing` says."""
+    from bpc_worker.core.base.messages import Kind
+
     receipt = verified.receipt
+    by = keys.signer(receipt.signing_key_id, Kind.RECEIPT)
     by.warn()
     if as_json:
-        checks = [{"check": what, "found": found} for what, found in verified.checks]
         about = {
             "bundle": bundle,
-            "valid": True,
+            "valid": not standing.revoked,
             "passport_id": str(receipt.passport_id),
             "passport_version_id": str(receipt.passport_version_id),
+            "issuer": receipt.issuer,
+            "unique_identifier": receipt.unique_identifier,
             "issued_at": receipt.issued_at.isoformat(),
             "law_date": receipt.law_date.isoformat(),
             "signed_by": by.members(),
-            "checks": checks,
-            "absent": absent,
+            "checks": [{"check": what, "found": found} for what, found in verified.checks],
             "unchecked": [*verified.unchecked],
         }
-        click.echo(json.dumps(about if status is None else about | {"status": status}))
+        click.echo(json.dumps(about | standing.members()))
         return
     for what, found in verified.checks:
         click.echo(f"ok  {what:<9}  {printable(found)}")
     click.echo(f"signed with {printable(str(by))}")
-    click.echo(f"valid: passport {receipt.passport_id}, version {receipt.passport_version_id}")
-    if status is not None:
-        click.echo(f"status: {status}")
-    if absent:
-        click.echo(f"not in the bundle, so not checked: {', '.join(absent)}", err=True)
+    named = f"passport {receipt.passport_id}, version {receipt.passport_version_id}"
+    click.echo(f"{standing.verdict}: {named}")
+    click.echo(
+        f"status not known offline; {receipt.status_list_uri} tells it"
+        if standing.status is None
+        else f"status: {standing.status}, from {standing.source}"
+    )
     if verified.unchecked:
         click.echo(f"in the bundle, but not signed: {', '.join(verified.unchecked)}", err=True)
 
@@ -207,40 +218,29 @@ def explain(
     Example: bpc-worker passport explain passport.zip carbon_footprint.per_kwh --keys keys.json
     """
     from bpc_worker.core.base.messages import Kind
-    from bpc_worker.core.passport.bundle import BundleError, verify_bundle
+    from bpc_worker.core.passport.bundle import BundleError
     from bpc_worker.core.proof.explain import explain as steps_of
 
     stored = _stored(bundle, tenant, config_path)
     keys = _trusted(stored, keys_file)
     try:
-        parts, sources = (
-            _explained_parts(bundle) if stored is None else (_stored_parts(stored), stored.places())
-        )
-        verified = verify_bundle(parts, keys.registry)
+        parts = parts_of(bundle) if stored is None else _stored_parts(stored)
+        verified = _checked(parts, keys)
     except BundleError as error:
         _tell_not_valid(bundle, error, as_json=as_json)
         raise SystemExit(EXIT_FAILED) from error
     by = keys.signer(verified.receipt.signing_key_id, Kind.RECEIPT)
     by.warn()
     proved = verified.proof
-    assert proved is not None  # noqa: S101 - both ways to get the parts see to it
     if field not in proved.fields:
         fail(EXIT_NOT_FOUND, *map(on_one_line, _unknown_field(field, proved)))
+    sources = sources_of(bundle, parts) if stored is None else stored.places()
     lines = steps_of(proved, field, sources)
     if as_json:
         click.echo(json.dumps({"field": field, "signed_by": by.members(), "steps": lines}))
     else:
         tell(f"signed with {by}")
         click.echo("\n".join(map(on_one_line, lines)))
-
-
-def _explained_parts(bundle: str) -> "tuple[dict[str, bytes], Sources]":
-    from bpc_worker.core.passport.bundle import PROOF
-
-    parts = parts_of(bundle, None)
-    if PROOF not in parts:
-        fail(EXIT_USAGE, f"{bundle}: there is no {PROOF} in it", "ask for a bundle that has the proof")
-    return parts, sources_of(bundle, parts)
 
 
 def _unknown_field(field: str, proved: "VerifiedProof") -> list[str]:

@@ -58,7 +58,6 @@ def found(done: Result) -> dict[str, Any]:
     return said
 
 
-@pytest.mark.xfail(reason="nothing is said about it", strict=True)
 def test_offline_the_status_is_not_known(bundle: Path) -> None:
     done, machine = verify(bundle), verify(bundle, "--json")
 
@@ -73,7 +72,6 @@ def test_offline_the_status_is_not_known(bundle: Path) -> None:
     )
 
 
-@pytest.mark.xfail(reason="there is no such option", strict=True)
 @pytest.mark.parametrize(
     ("status", "code", "current_code", "said"),
     [
@@ -98,7 +96,6 @@ def test_with_a_status_list_it_is(
     assert found(machine)["current"] is (status is Status.ACTIVE)
 
 
-@pytest.mark.xfail(reason="there is no such option", strict=True)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -118,7 +115,6 @@ def test_a_list_that_says_nothing_about_it_is_refused(
     assert said in done.stderr
 
 
-@pytest.mark.xfail(reason="there is no such option", strict=True)
 def test_what_is_current_cannot_be_told_without_a_list(bundle: Path) -> None:
     done = verify(bundle, "--current")
 
@@ -126,7 +122,6 @@ def test_what_is_current_cannot_be_told_without_a_list(bundle: Path) -> None:
     assert f"--status-list FILE, a copy of {RECEIPT.status_list_uri}" in done.stderr
 
 
-@pytest.mark.xfail(reason="keys are of nobody", strict=True)
 def test_keys_of_one_issuer_say_nothing_about_passports_of_another(bundle: Path) -> None:
     done = verify(bundle, "--json", issuers=["https://other.example"])
     unnamed = verify(bundle, issuers=[])
