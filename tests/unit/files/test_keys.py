@@ -139,7 +139,7 @@ def test_a_registry_is_written_in_one_step_and_can_be_read_by_all(tmp_path: Path
     file = registry(tmp_path, entry(status="REVOKED"))
     write_registry(file, json.dumps({"keys": [entry()]}))
 
-    assert read_key_file(file).keys["k"].status is KeyStatus.ACTIVE
+    assert read_key_file(file).registry.keys["k"].status is KeyStatus.ACTIVE
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
     assert [*tmp_path.iterdir()] == [file]
 
