@@ -229,7 +229,7 @@ class Settings:
     disclosure: Disclosure
     compiler_build_id: Annotated[
         str, setting(kinds.text(100), "the semantics passports are compiled with")
-    ] = "bpc-core-1"
+    ] = "bpc-core-2"
     ingest: Ingest
     limits: Limits
     retention: Retention

@@ -9,8 +9,9 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.core.proof.explain import Sources
 
 BUNDLE = (
-    "BUNDLE is a zip, or a folder, with receipt.json and what goes with it. With --tenant it is the id of a "
-    "version in the database; or that of a passport, or a serial number, for its newest version."
+    "BUNDLE is a zip, or a folder, with receipt.json and what goes with it; for `verify` also the file of a "
+    "view. With --tenant it is the id of a version in the database; or that of a passport, or a serial "
+    "number, for its newest version."
 )
 
 

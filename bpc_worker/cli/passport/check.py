@@ -2,9 +2,8 @@
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +22,9 @@ from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli._common.startup import explained
 from bpc_worker.cli._common.trust import Trusted, trusted_keys
 from bpc_worker.cli.passport import passport
-from bpc_worker.cli.passport.standing import Standing, must_be_known, of_database, of_list
+from bpc_worker.cli.passport.asked import Asked
+from bpc_worker.cli.passport.standing import Standing, of_database, of_list
+from bpc_worker.cli.passport.views import is_view, verify_view_file
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.bundle import BundleError, Verified
@@ -39,6 +40,8 @@ _tenant_option = click.option(
 @passport.command("verify", epilog=BUNDLE)
 @click.argument("bundles", nargs=-1, required=True, metavar="BUNDLE...")
 @keys_option
+@click.option("--audience", help="Of a view: whom it has to be complete for.")
+@click.option("--id", "identifier", metavar="URL", help="Of a view: the battery it has to be about.")
 @click.option(
     "--status-list",
     "list_file",
@@ -50,19 +53,12 @@ _tenant_option = click.option(
 @_tenant_option
 @json_option("One JSON object per bundle.")
 @config_option
-def verify(
-    bundles: tuple[str, ...],
-    *,
-    keys_file: Path | None,
-    list_file: Path | None,
-    current: bool,
-    tenant: str | None,
-    as_json: bool,
-    config_path: str | None,
-) -> None:
-    r"""Check a passport: signatures and hashes, and that the rules make this of these facts.
+def verify(bundles: tuple[str, ...], **options: Any) -> None:  # Any: as click gives them; Asked names all
+    r"""Check a passport: the bundle of an archive, or the view that somebody was given.
 
-    A bundle needs no database, but the issuer's keys, which are those of --keys or BPC_KEYS_FILE alone.
+    A bundle is made again from its facts and rules, and every part compared. Of a view: the signature, every
+    disclosure, and whom it is complete for. Neither needs a database; both need the issuer's keys, which are
+    those of --keys or BPC_KEYS_FILE alone.
 
     Whether it is in force is told by the database, or by a status list; without either, it is not known. One
     that is revoked is not valid. One that is superseded is valid as issued, and not --current.
@@ -71,25 +67,17 @@ def verify(
 
     \b
     Example: bpc-worker passport verify passport.zip --keys keys.json
+             bpc-worker passport verify view.sd-jwt --audience public --keys keys.json
     """
-    asked = _Asked(keys_file, list_file, current, tenant, as_json, config_path)
-    found = [_verified(bundle, asked) for bundle in bundles]
+    asked = Asked(**options)
+    found = [
+        verify_view_file(name, asked) if asked.tenant is None and is_view(name) else _verified(name, asked)
+        for name in bundles
+    ]
     raise SystemExit(0 if all(found) else EXIT_FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """How bundles are to be verified."""
-
-    keys_file: Path | None
-    list_file: Path | None
-    current: bool
-    tenant: str | None
-    as_json: bool
-    config_path: str | None
-
-
-def _verified(bundle: str, asked: _Asked) -> bool:
+def _verified(bundle: str, asked: Asked) -> bool:
     """Whether it is as it was asked for, told already."""
     from bpc_worker.core.passport.bundle import BundleError
 
@@ -102,12 +90,9 @@ def _verified(bundle: str, asked: _Asked) -> bool:
     except BundleError as error:
         _tell_not_valid(bundle, error, as_json=asked.as_json)
         return False
-    receipt = verified.receipt
-    standing = of_list(asked.list_file, keys, receipt) if stored is None else of_database(stored)
-    if asked.current:
-        must_be_known(standing, receipt)
+    standing = of_list(asked, keys, verified.receipt) if stored is None else of_database(stored)
     _tell_valid(bundle, verified, keys, standing, as_json=asked.as_json)
-    return not standing.revoked and (standing.current is True or not asked.current)
+    return standing.is_as(asked)
 
 
 def _checked(parts: dict[str, bytes], keys: Trusted) -> "Verified":
@@ -172,11 +157,7 @@ def _tell_valid(
     click.echo(f"signed with {printable(str(by))}")
     named = f"passport {receipt.passport_id}, version {receipt.passport_version_id}"
     click.echo(f"{standing.verdict}: {named}")
-    click.echo(
-        f"status not known offline; {receipt.status_list_uri} tells it"
-        if standing.status is None
-        else f"status: {standing.status}, from {standing.source}"
-    )
+    click.echo(standing.told(receipt))
     if verified.unchecked:
         click.echo(f"in the bundle, but not signed: {', '.join(verified.unchecked)}", err=True)
 

@@ -424,6 +424,6 @@ def test_the_command_in_the_documentation_verifies_a_receipt(
 ) -> None:
     assert openssl
     assert documented_answer(receipt, key, tmp_path) == "Signature Verified Successfully"
-    for wrong in (receipt.replace("bpc-core-1", "bpc-core-2"), receipt.replace("-02-18", "-02-19")):
+    for wrong in (receipt.replace("bpc-core-2", "bpc-core-3"), receipt.replace("-02-18", "-02-19")):
         assert documented_answer(wrong, key, tmp_path) == "Signature Verification Failure"
     assert documented_answer(receipt, SIGNER.public_key[::-1], tmp_path) != "Signature Verified Successfully"
