@@ -62,7 +62,7 @@ async def handle(payload: SignPassport, ctx: Context) -> None:
     if version.status != PassportStatus.COMPILING:
         await ctx.complete(lambda tx: _go_on(tx, payload, ctx))
         return
-    signer = ctx.signer_of(version.signing_key_id)
+    signer = await ctx.signer_of(version.signing_key_id)
     ctx.check_lease()
     try:
         signatures = await _signatures(version, documents, keys, signer)

@@ -4,6 +4,7 @@ import asyncio
 import shlex
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import psycopg
 from psycopg.rows import DictRow
 
@@ -15,7 +16,7 @@ from bpc_worker.doctor.findings import Case, Finding, literal
 from bpc_worker.files import keys as key_files
 from bpc_worker.handler_api import Signer
 from bpc_worker.jobs.errors import JobError, Permanent
-from bpc_worker.keys.keyring import development_signer
+from bpc_worker.keys.keyring import Keyring, Whose, development_signer
 
 _NEW_KEY = """bpc-worker keys generate --key-id {name} --out {name}.seed
 unset BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64
@@ -25,9 +26,8 @@ _UNSIGNED = "SIGN_PASSPORT fails at once, and passports stay unsigned"
 
 
 def check(case: Case) -> Iterator[Finding]:
-    try:
-        signer = wiring.keyring(case.settings).signer
-    except Permanent:
+    keyring = wiring.keyring(case.settings)
+    if not keyring.signers:
         yield Finding(
             check="keys.missing",
             what="no signing key is configured",
@@ -35,7 +35,6 @@ def check(case: Case) -> Iterator[Finding]:
             fix=_NEW_KEY.format(name="signing-1"),
             paste="shell",
         )
-        signer = None
     if case.settings.env == "prod" and case.settings.disclosure.key is None:
         yield Finding(
             check="keys.disclosure",
@@ -47,19 +46,46 @@ def check(case: Case) -> Iterator[Finding]:
         )
     try:
         with case.connection.transaction():
-            registries = [(str(row["name"]), _registry(case, row)) for row in case.rows("tenants")]
+            tenants = case.rows("tenants", named=keyring.tenants)
+            registries = [(str(row["name"]), _registry(case, row)) for row in tenants]
     except (
         psycopg.errors.UndefinedTable,
         psycopg.errors.UndefinedFunction,
         psycopg.errors.InsufficientPrivilege,
     ):
         return  # of the schema or the role, which is told elsewhere
-    if signer is not None:
-        yield from _fits(case, signer, registries)
+    if keyring.signers:
+        yield from _own_keys(case, keyring, tenants, registries)
+    for signer in keyring.signers:
         yield from _signs(signer)
     yield from _unusable(registries)
     if case.settings.env == "prod":
         yield from _known_to_everybody(registries)
+
+
+def _own_keys(
+    case: Case,
+    keyring: Keyring,
+    tenants: Sequence[DictRow],
+    registries: Sequence[tuple[str, list[DictRow]]],
+) -> Iterator[Finding]:
+    """Each signer beside the registries of those it signs for."""
+    of: dict[bytes, tuple[Signer, list[tuple[str, list[DictRow]]]]] = {}
+    for row, registry in zip(tenants, registries, strict=True):
+        try:
+            signer = keyring.signer_for(msgspec.convert(row, Whose))
+        except Permanent as error:
+            yield Finding(
+                check="keys.no_own_key",
+                what=error.message,
+                why="COMPILE_PASSPORT fails for this tenant",
+                fix="bpc-worker keys generate --out own.seed   # then name the file in signing.keys",
+                paste="shell",
+            )
+        else:
+            of.setdefault(signer.public_key, (signer, []))[1].append(registry)
+    for signer, theirs in of.values():
+        yield from _fits(case, signer, theirs)
 
 
 def _registry(case: Case, tenant: DictRow) -> list[DictRow]:

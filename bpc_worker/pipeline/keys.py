@@ -2,17 +2,18 @@
 
 from uuid import UUID, uuid5
 
+from bpc_worker import wiring
 from bpc_worker.core.base import signing
 from bpc_worker.core.base.identifier import STAND_IN_HOST
 from bpc_worker.domain.events import Happened
 from bpc_worker.domain.records import SigningKey
 from bpc_worker.domain.signing import key_registry
-from bpc_worker.handler_api import Tx
+from bpc_worker.handler_api import Signer, Tx
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.keys.keyring import development_signer
+from bpc_worker.keys.keyring import Whose, development_signer
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of
+from bpc_worker.rows import all_of, one
 
 _NAMESPACE = UUID("bab0bf6b-76b4-5211-ad98-fa54de20165b")
 _LONGEST_ID = 200
@@ -119,6 +120,18 @@ async def keys_and_issuers(pipeline: PipelineSession) -> tuple[list[SigningKey],
         if not hosts and pipeline.settings.env != "prod":
             hosts = [STAND_IN_HOST]
         return await _keys(pipeline, tx), [f"https://{host}" for host in hosts]
+
+
+async def tenant_signer(pipeline: PipelineSession, tx: Tx) -> Signer:
+    """Who signs for the tenant, by the settings of this process."""
+    keyring = wiring.keyring(pipeline.settings)
+    params = {"tenant_id": pipeline.tenant_id, "named": keyring.tenants}
+    return keyring.signer_for(one(await tx.query("tenants/signing", params), Whose, "tenant"))
+
+
+async def configured_signer(pipeline: PipelineSession) -> Signer:
+    async with pipeline.reading() as tx:
+        return await tenant_signer(pipeline, tx)
 
 
 async def registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:

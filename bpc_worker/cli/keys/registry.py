@@ -23,7 +23,6 @@ from bpc_worker.cli._common.startup import explained, settings_from
 from bpc_worker.cli.keys import keys
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
-    from bpc_worker.config.settings import Settings
     from bpc_worker.domain.records import SigningKey
 
 _STDOUT = "-"
@@ -64,7 +63,7 @@ def keys_add(
             "give both, or neither for the configured key",
         )
     if key_id is None or public_key is None:
-        key_id, key = _configured_key(settings_from(config_path), of_status=purposes == ("status",))
+        key_id, key = _configured_key(config_path, tenant, of_status=purposes == ("status",))
     else:
         key = _public_key(public_key)
     name, wanted = key_id, frozenset(map(Purpose, purposes)) or USUAL_PURPOSES
@@ -73,22 +72,24 @@ def keys_add(
     tell(f"key {name!r} {'is ACTIVE now' if added else 'was there already'}")
 
 
-def _configured_key(settings: "Settings", *, of_status: bool) -> tuple[str, bytes]:
+def _configured_key(config_path: str | None, tenant: str, *, of_status: bool) -> tuple[str, bytes]:
     from bpc_worker.keys.keyring import DEVELOPMENT_KEY_ID
+    from bpc_worker.pipeline.keys import configured_signer
     from bpc_worker.wiring import keyring
 
+    settings = settings_from(config_path)
     if of_status:
         with explained():
             signer = keyring(settings).status_signer
         return signer.key_id, signer.public_key
-    if settings.signing.key_id is None and settings.env == "prod":
+    if settings.env == "prod" and settings.signing.key_id is None and not settings.signing.keys:
         fail(
             EXIT_USAGE,
             "no signing key is configured here",
             "set BPC_SIGNING_KEY_ID and BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64 (`bpc-worker keys generate`),",
             "or name a key with --key-id and --public-key",
         )
-    signer = keyring(settings).signer
+    signer = in_pipeline(config_path, tenant, configured_signer)
     if signer.key_id == DEVELOPMENT_KEY_ID:
         tell("this is the development key: everybody can sign with it, and production refuses it")
     return signer.key_id, signer.public_key

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO
 
-from bpc_worker import wiring
 from bpc_worker.core.audit.checkpoint import (
     ChainHead,
     CheckpointError,
@@ -25,6 +24,7 @@ from bpc_worker.pipeline.audit import leaves
 from bpc_worker.pipeline.audit.chains import HeadRow
 from bpc_worker.pipeline.audit.streams import rows_of
 from bpc_worker.pipeline.keys import registry as registry_of
+from bpc_worker.pipeline.keys import tenant_signer
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import value
 
@@ -46,9 +46,9 @@ class Kept:
 
 async def write_checkpoint(pipeline: PipelineSession, file: BinaryIO) -> Kept:
     """The tree over everything committed before, and where each chain ends in it, signed."""
-    signer = wiring.keyring(pipeline.settings).signer
     await leaves.number_events(pipeline)
     async with pipeline.reading() as tx:
+        signer = await tenant_signer(pipeline, tx)
         registry = await registry_of(pipeline, tx)
         now = value(await tx.execute("SELECT now()"), datetime)
         taken = Taken(tenant_id=pipeline.tenant_id, taken_at=now, signing_key_id=signer.key_id)
