@@ -189,10 +189,7 @@ class Context(Protocol):
     def policy(self) -> Policy: ...
 
     async def signer(self) -> Signer:
-        """Who signs new passports of the job's tenant here. Never goes into a child.
-
-        SIGNING_KEY_MISSING when nobody does, CONFIG_MISSING when those who do sign for other tenants.
-        """
+        """Who signs new passports of the tenant; SIGNING_KEY_MISSING, CONFIG_MISSING. Never goes into a child."""
 
     async def signer_of(self, key_id: str) -> Signer:
         """Who has that key here, be it a former one; when nobody has, the signer of new passports."""
