@@ -189,7 +189,7 @@ class Context(Protocol):
     def policy(self) -> Policy: ...
 
     async def signer(self) -> Signer:
-        """Who signs new passports of the tenant; SIGNING_KEY_MISSING, CONFIG_MISSING. Never goes into a child."""
+        """Who signs new passports of the tenant; SIGNING_KEY_MISSING, CONFIG_MISSING. Never in a child."""
 
     async def signer_of(self, key_id: str) -> Signer:
         """Who has that key here, be it a former one; when nobody has, the signer of new passports."""

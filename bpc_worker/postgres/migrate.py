@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 )
 """
 _ROLES = "0101_roles"  # runs as the login itself; everything later is owned by bpc_owner
+_OLDER_BUILDS = ("bpc-core-1",)
 _FUNCTIONS_FIRST = re.compile(r"^-- Functions first: (.+)$", re.MULTILINE)
 
 
@@ -103,7 +104,9 @@ def migrate(url: str, *, schema: str = SCHEMA, tell: Callable[[str], None] = lam
         connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])  # one at a time; ends with the session
         connection.execute(_LEDGER)
         applied = _applied(connection)
-        problem = drift(applied, known()) or _open_to_all(connection, schema)
+        problem = (
+            _older_passports(connection) or drift(applied, known()) or _open_to_all(connection, schema)
+        )
         if problem is not None:
             raise Permanent(Code.CONFIG_MISSING, problem)
         have = {row.version for row in applied}
@@ -123,6 +126,22 @@ def is_of_an_earlier_baseline(url: str) -> bool:
 
 def _applied(connection: psycopg.Connection) -> list[Applied]:
     return [Applied(*row) for row in connection.execute(query("schema/applied")).fetchall()]
+
+
+def _older_passports(connection: psycopg.Connection) -> str | None:
+    """Passports in formats that this release neither reads nor makes."""
+    if connection.execute("SELECT to_regclass('passport_versions') IS NULL").fetchone() == (True,):
+        return None
+    found = connection.execute(query("schema/older_passports"), {"build_ids": [*_OLDER_BUILDS]}).fetchone()
+    if found is None:
+        return None
+    count, build_id = found
+    return (
+        f"the database holds {count} passport versions of {build_id}, never released, whose formats this "
+        "release does not read, and no migration leads from them to the present ones; nothing was changed. "
+        "Keep what you need of it with pg_dump, make a new database, run `bpc-worker migrate` there and "
+        "build the passports again"
+    )
 
 
 def _open_to_all(connection: psycopg.Connection, schema: str) -> str | None:

@@ -4,6 +4,7 @@ It has all that a passport was made from, so it is made again here: a signature 
 rules say so.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -111,10 +112,9 @@ def _facts(data: bytes, snapshot: SealedSnapshot) -> list[Fact]:
     """The facts, which are those of the snapshot."""
     with _part(FACTS):
         facts = parse_list(_fact)(canonical_json.decode(data))
-        named = [(each.fact_type, each.fact_key, each.payload_hash.hex()) for each in snapshot.facts]
-        given = sorted((each.fact_type, each.fact_key, each.payload_hash) for each in facts)
-        if given != named:
-            kind, key, _ = next(iter(sorted({*given} ^ {*named})), given[0])
+        named = Counter((each.fact_type, each.fact_key, each.payload_hash.hex()) for each in snapshot.facts)
+        given = Counter((each.fact_type, each.fact_key, each.payload_hash) for each in facts)
+        for kind, key, _ in sorted((given - named) + (named - given)):
             raise FormError("", f"they are not those of the snapshot: {kind} {key} differs")
         return facts
 

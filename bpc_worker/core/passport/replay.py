@@ -185,7 +185,7 @@ def check_view(view: ViewText, receipt: Receipt, fields: bytes, disclosures: Seq
 def _differing(found: Sequence[str], expected: Sequence[str]) -> str:
     """Which disclosure is another one; what is not signed by digest cannot come here but by order."""
     pairs = zip(found, expected, strict=False)
-    at = next((at for at, (one, other) in enumerate(pairs) if one != other), len(expected))
+    at = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(found), len(expected)))
     name = f"that of {shown(parse_disclosure(expected[at]).name)}" if at < len(expected) else "nothing"
     return f"/disclosures/{at}: expected {name} here"
 

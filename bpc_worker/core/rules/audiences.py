@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bpc_worker.core.base.audience import EVERYBODY, NOBODY
+from bpc_worker.core.base.audience import EVERYBODY, NOBODY, PUBLIC
 from bpc_worker.core.rules import syntax, typed
 from bpc_worker.core.rules.scope import Stated
 from bpc_worker.core.rules.source import RuleError, Span, quoted
@@ -58,8 +58,9 @@ def _inherited(
         message = f"nobody sees the field {quoted(field.path)}, which states {quoted(code)}"
         raise RuleError("RULE_TYPE_ERROR", message, span, hint=hint)
     for used in field.uses:
-        kept_from = sorted(set(field.audiences).difference(fields[used].audiences))
-        if kept_from:
+        seen_by = fields[used].audiences
+        kept_from = sorted(set(field.audiences).difference(seen_by))
+        if kept_from and PUBLIC not in seen_by:  # what everybody may read is told to nobody
             message = f"the statement {quoted(code)} would tell {', '.join(kept_from)} about {quoted(used)}"
             raise RuleError("RULE_TYPE_ERROR", message, span, hint=hint)
     return field.audiences

@@ -195,6 +195,18 @@ def test_a_database_of_an_earlier_baseline_is_refused_and_left_alone(earlier: st
     assert migrations.is_of_an_earlier_baseline(earlier)
 
 
+def test_a_database_with_passports_of_a_former_core_is_refused_and_left_alone(empty: str) -> None:
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("CREATE TABLE passport_versions (compiler_build_id text)")
+        connection.execute("INSERT INTO passport_versions VALUES ('bpc-core-1'), ('bpc-core-1')")
+    with pytest.raises(Permanent, match=r"2 passport versions of bpc-core-1, never released.*pg_dump"):
+        migrate(empty)
+    with psycopg.connect(empty) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+
+    assert sorted(tables) == [("passport_versions",), ("schema_migrations",)]
+
+
 async def test_a_worker_is_told_of_an_earlier_baseline(earlier: str) -> None:
     ledger = await read_ledger(Dsn(url=earlier, application_name="test"))
 

@@ -124,6 +124,7 @@ def test_only_sealing_makes_a_sealed_snapshot() -> None:
     with pytest.raises(TypeError, match=r"comes from seal\(\)"):
         SealedSnapshot(
             snapshot_id=SNAPSHOT_ID,
+            salt=SALT,
             facts=(CELL, BATTERY),
             canonical=b"",
             snapshot_hash=bytes(32),
@@ -166,8 +167,11 @@ ILL_FORMED: list[tuple[object, str]] = [
     ([], ""),
     ({"snapshot_id": str(SNAPSHOT_ID)}, ""),
     (good() | {"note": "hello"}, ""),
-    (good() | {"snapshot_version": "BPC-SNAPSHOT-2"}, "/snapshot_version"),
+    (good() | {"snapshot_version": "BPC-SNAPSHOT-1"}, "/snapshot_version"),
     (good() | {"snapshot_id": "1"}, "/snapshot_id"),
+    (good() | {"salt": "00" * 15}, "/salt"),
+    (good() | {"salt": "AB" * 16}, "/salt"),
+    (good() | {"salt": 5}, "/salt"),
     (good() | {"facts": {}}, "/facts"),
     (good() | {"facts": [1]}, "/facts/0"),
     (good() | {"facts": [{"fact_type": "A", "fact_key": "a"}]}, "/facts/0"),
