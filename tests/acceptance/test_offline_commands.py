@@ -15,7 +15,8 @@ from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, QR_TEXT, RECEIPT, VIEW
 from bpc_worker.files.bundles import write_zip
 from bpc_worker.files.rules import read_rules
-from tests.support.passports import KEY_ID, Folder, bundle_parts, some_facts, write_keys
+from tests.support.generated import KEY_ID
+from tests.support.passports import Folder, bundle_parts, some_facts, write_keys
 from tests.support.worker import COMMAND
 
 RULES = read_rules("battery_core")

@@ -13,8 +13,8 @@ from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.core.passport.status_list import Status, claims, pack, token
 from bpc_worker.files.bundles import write_zip
-from tests.support.generated import inputs
-from tests.support.passports import KEY_ID, SIGNER, bundle_of, whole_view, write_keys
+from tests.support.generated import KEY_ID, inputs
+from tests.support.passports import SIGNER, bundle_of, whole_view, write_keys
 
 MADE = inputs("field low.bound: Int for public = 5;", ()).compiled()
 RECEIPT = MADE.receipt
