@@ -104,9 +104,7 @@ def migrate(url: str, *, schema: str = SCHEMA, tell: Callable[[str], None] = lam
         connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])  # one at a time; ends with the session
         connection.execute(_LEDGER)
         applied = _applied(connection)
-        problem = (
-            _older_passports(connection) or drift(applied, known()) or _open_to_all(connection, schema)
-        )
+        problem = _older_passports(connection) or drift(applied, known()) or _open_to_all(connection, schema)
         if problem is not None:
             raise Permanent(Code.CONFIG_MISSING, problem)
         have = {row.version for row in applied}

@@ -19,6 +19,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -105,6 +106,7 @@ def public_key(seed: bytes) -> bytes:
     return packed(times(secret_scalar(seed)[0], base_point()))
 
 
+@cache
 def sign(seed: bytes, message: bytes) -> bytes:
     scalar, prefix = secret_scalar(seed)
     nonce = challenge(prefix, message)

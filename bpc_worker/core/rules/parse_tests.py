@@ -119,7 +119,7 @@ def _expect_empty(cursor: Cursor, form: str) -> syntax.Expectation:
 
 
 def _expect_audiences(cursor: Cursor, form: str) -> syntax.Expectation:
-    """expectAudiences = "expectAudiences" "(" path "," audience { "," audience } ")" ;"""
+    """expectAudiences = "expectAudiences" "(" path "," audiences ")" ;"""
     path, path_span = parse_path(cursor)
     cursor.expect(",", hint=form)
     return syntax.ExpectAudiences(path, parse_audiences(cursor), path_span)

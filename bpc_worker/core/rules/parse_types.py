@@ -144,7 +144,10 @@ def parse_audiences(cursor: Cursor) -> tuple[str, ...]:
 
 
 def parse_names_of_audiences(cursor: Cursor) -> tuple[str, ...]:
-    """names = audience { "," audience }: a set, so sorted and each once."""
+    """names = audience { "," audience } ;
+
+    A set, so sorted and each once.
+    """
     found = {_audience(cursor)}
     while cursor.take(","):
         found.add(_audience(cursor))

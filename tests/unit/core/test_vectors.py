@@ -60,9 +60,8 @@ def test_other_arguments_are_explained() -> None:
 
 def expected_in_the_documentation() -> list[str]:
     snapshot, receipt = load("snapshot/two_facts")["expected"], load("receipt/example")["expected"]
-    disclose, sign = load("disclose/three_fields"), load("sign/example")
+    view, sign = load("view/example"), load("sign/example")
     first, second, _ = load("event/chain")["events"]
-    public = disclose["expected"]["views"]["public"]
     of_three = load("event_tree/checkpoints")["expected"]["checkpoints"][1]
     refused = load("sign/refused")["cases"]
     proof = load("proof/product")
@@ -80,12 +79,9 @@ def expected_in_the_documentation() -> list[str]:
         load("event_tree/consistency")["expected"][0],
         *first["expected"].values(),
         *second["expected"].values(),
-        disclose["input"]["disclosure_key"],
-        disclose["expected"]["seed"],
-        disclose["expected"]["root"],
-        *disclose["expected"]["leaves"],
-        *disclose["expected"]["leaf_hashes"],
-        json.dumps(public, sort_keys=True, separators=(",", ":")),
+        *(view["input"][name] for name in ("disclosure_key", "passport_version_id")),
+        *(view["expected"][name] for name in ("seed", "fields", "fields_sha256", "claims")),
+        view["expected"]["views"]["public"],
         *sign["input"].values(),
         *sign["expected"].values(),
         *(case["public_key"] for case in refused if case["fault"] == "KEY_OF_SMALL_ORDER"),

@@ -21,6 +21,8 @@ from bpc_worker.core.passport.receipt import (
     receipt_bytes,
     receipt_hash,
     signed_receipt_bytes,
+    status_list_of,
+    status_list_uri,
 )
 from tests.vectors import load
 
@@ -115,6 +117,13 @@ def test_a_signed_receipt_is_read_as_it_was_written() -> None:
     data = signed_receipt_bytes(a_receipt(), signature)
 
     assert parse_signed(data) == SignedReceipt(a_receipt(), signature)
+
+
+def test_the_address_of_a_status_list_has_its_number() -> None:
+    uri = status_list_uri("https://id.example.com", 7)
+
+    assert uri == "https://id.example.com/status/7"
+    assert status_list_of("https://id.example.com")(uri) == 7
 
 
 def test_a_receipt_is_read_before_it_is_signed_too() -> None:

@@ -285,6 +285,11 @@ def test_a_claim_has_its_form(claimed: dict[str, Any], place: str) -> None:
     assert caught.value.path == place
 
 
+def test_a_signature_has_its_length() -> None:
+    with pytest.raises(ViewError, match=r"^/signature: expected 64 bytes, found 63$"):
+        parse_view(f"{EXPECTED['jws'].rpartition('.')[0]}.{base64url.encode(bytes(63))}~")
+
+
 @pytest.mark.parametrize("text", ["", "~", "a~", "é~", "a.b.c~", "eyJ.eyJ.~"])
 def test_what_is_no_view_is_refused(text: str) -> None:
     with pytest.raises(ViewError):

@@ -471,7 +471,12 @@ FORGERIES: dict[str, tuple[str, Forgery]] = {
     ),
     "a message that is no text": ("None is not a text", set_params("requireSome", message=None)),
     "another root": ("the root", lambda doc: doc["nodes"][-1]["data"].update(result=1)),
-    "a root with parameters": ("the root", lambda doc: doc["nodes"][-1]["data"].update(params={"a": 1})),
+    "a root with parameters": (
+        "expected op, result, salt",
+        lambda doc: doc["nodes"][-1]["data"].update(params={"a": 1}),
+    ),
+    "a root without a salt": ("expected op, result, salt", lambda doc: doc["nodes"][-1]["data"].pop("salt")),
+    "a root with a short salt": ("expected a salt", lambda doc: doc["nodes"][-1]["data"].update(salt="00")),
     "fields of the root out of order": ("the root", lambda doc: doc["nodes"][-1]["children"].reverse()),
     "no root": ("the last step is not the root", lambda doc: doc["nodes"].pop()),
     "a type of step that is none": ("unknown type 'GUESS'", lambda doc: doc["nodes"][0].update(type="GUESS")),
