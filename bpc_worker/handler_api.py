@@ -170,11 +170,10 @@ class Context(Protocol):
     @property
     def policy(self) -> Policy: ...
 
-    @property
-    def signer(self) -> Signer:
-        """Who signs new passports here; SIGNING_KEY_MISSING when nobody does. Never goes into a child."""
+    async def signer(self) -> Signer:
+        """Who signs new passports of the tenant; SIGNING_KEY_MISSING, CONFIG_MISSING. Never in a child."""
 
-    def signer_of(self, key_id: str) -> Signer:
+    async def signer_of(self, key_id: str) -> Signer:
         """Who has that key here, be it a former one; when nobody has, the signer of new passports."""
 
     @property

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from bpc_worker.amqp.listener import Broker
 from bpc_worker.config.maps import OTHERS
 from bpc_worker.config.settings import Settings
+from bpc_worker.config.tenant_keys import TenantKey
 from bpc_worker.egress.breaker import BreakerRules
 from bpc_worker.egress.client import Poster
 from bpc_worker.egress.targets import EgressRules
@@ -186,7 +187,23 @@ def keyring(settings: Settings) -> Keyring:
         signer = signer or development_signer()
         disclosure_key = disclosure_key or DEVELOPMENT_DISCLOSURE_KEY
     former = [LocalSigner(key_id, seed) for key_id, seed in settings.signing.former_keys.items()]
-    return Keyring(signer, disclosure_key, former, sealer(settings), _status_signer(settings))
+    return Keyring(
+        signer,
+        disclosure_key,
+        former,
+        sealer(settings),
+        _status_signer(settings),
+        of_tenants={key.tenant: _of_tenant(key) for key in settings.signing.keys},
+        one_each=settings.env == "prod",
+    )
+
+
+def _of_tenant(key: TenantKey) -> Signer:
+    if key.seed is not None:
+        return LocalSigner(key.key_id, key.seed)
+    assert key.command is not None  # noqa: S101 - one of the two is there
+    assert key.public_key is not None  # noqa: S101
+    return CommandSigner(key.key_id, b64decode(key.public_key), key.command)
 
 
 def sealer(settings: Settings) -> Sealer:

@@ -121,10 +121,11 @@ async def _request(payload: CompilePassport, ctx: Context) -> Request:
     inputs = checked(rows)
     if inputs.rules.status != RulesStatus.PUBLISHED:
         raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"the rules are {inputs.rules.status}, not PUBLISHED")
-    _check_key(ctx.signer.key_id, keys)
+    key_id = (await ctx.signer()).key_id
+    _check_key(key_id, keys)
     check_about(inputs.facts, inputs.passport)
     check_host(inputs.passport, stand_in=ctx.policy.stand_in_host)
-    version_id, identity = await _identity(payload, ctx, inputs.passport, inputs.rules)
+    version_id, identity = await _identity(payload, ctx, inputs.passport, inputs.rules, key_id)
     return Request(
         identity=identity,
         snapshot_id=inputs.snapshot.snapshot_id,
@@ -148,7 +149,7 @@ def _check_key(key_id: str, keys: list[SigningKey]) -> None:
 
 
 async def _identity(
-    payload: CompilePassport, ctx: Context, passport: Passport, rules: RulesText
+    payload: CompilePassport, ctx: Context, passport: Passport, rules: RulesText, key_id: str
 ) -> tuple[UUID, Identity]:
     """The version's id, and all that its receipt says; its place in a status list is given before."""
     issued_at = (payload.issued_at or ctx.job.created_at).astimezone(UTC)
@@ -170,7 +171,7 @@ async def _identity(
         rule_package_version_id=payload.rule_package_version_id,
         dsl_sha256=rules.dsl_sha256,
         tests_sha256=rules.tests_sha256,
-        signing_key_id=ctx.signer.key_id,
+        signing_key_id=key_id,
         law_date=payload.law_date,
         issued_at=issued_at,
         unique_identifier=passport.unique_identifier,

@@ -123,7 +123,7 @@ async def _read(reading: Reading, version: CompiledVersion) -> _Found:
 
 
 async def _signed(ctx: Context, version: CompiledVersion, found: _Found) -> _Signed:
-    signer = ctx.signer_of(version.signing_key_id)
+    signer = await ctx.signer_of(version.signing_key_id)
     registry = _registry(signer, found.keys, version.signing_key_id)  # before the work: nobody may sign it
     inputs = checked(found.inputs)
     recompiling.check_told(inputs, sealed=found.sealed, published=found.published)

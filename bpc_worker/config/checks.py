@@ -8,6 +8,7 @@ from urllib.parse import quote
 from bpc_worker.config import unencrypted
 from bpc_worker.config.settings import KEYS
 from bpc_worker.config.sources import Draft
+from bpc_worker.config.tenant_keys import TenantKey
 from bpc_worker.core.base.build_id import COMPILER_BUILD_ID
 
 _PARTS = [key.name for key in KEYS if key.part]
@@ -18,6 +19,7 @@ _SEED, _COMMAND, _PUBLIC, _NAME = (
     "signing.key_id",
 )
 _FORMER = "signing.former_keys"
+_OF_TENANTS = "signing.keys"
 _STATUS_SEED, _STATUS_NAME = "signing.status_private_key", "signing.status_key_id"
 _SEALING = "webhook.sealing_keys"
 
@@ -132,6 +134,8 @@ def _check_keys(draft: Draft) -> None:
     name, former = draft.values[_NAME], draft.values[_FORMER]
     if isinstance(former, dict) and name in former:
         draft.complain(_FORMER, f"{name} is the key that signs now; a key id stands for one key")
+    if _OF_TENANTS not in draft.failed:
+        _check_tenant_keys(draft)
     if draft.values["env"] == "prod":
         _refuse_development_keys(draft)
 
@@ -148,6 +152,19 @@ def _check_signer(draft: Draft) -> None:
     if draft.has(_COMMAND) != draft.has(_PUBLIC):
         have, lacks = (_COMMAND, _PUBLIC) if draft.has(_COMMAND) else (_PUBLIC, _COMMAND)
         draft.complain(have, f"also needs {lacks}; docs/keys.md tells both")
+
+
+def _check_tenant_keys(draft: Draft) -> None:
+    """Of each tenant its own: that of the installation is one tenant's too, that of status lists nobody's."""
+    from bpc_worker.keys.keyring import DEVELOPMENT_SEED
+
+    taken: dict[object, str] = {draft.values[name]: name for name in (_SEED, _STATUS_SEED) if draft.has(name)}
+    if draft.values["env"] == "prod":
+        taken[DEVELOPMENT_SEED] = "the development key, which everybody knows"
+    found = draft.values[_OF_TENANTS]
+    for key in found if isinstance(found, tuple) else ():
+        if isinstance(key, TenantKey) and key.seed in taken:
+            draft.complain(_OF_TENANTS, f"the key of {key.tenant} is also {taken[key.seed]}; give it another")
 
 
 def _check_status_key(draft: Draft) -> None:

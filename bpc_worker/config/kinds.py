@@ -164,14 +164,14 @@ def secret_bytes(least: int, most: int) -> Kind:
     return Kind(f"{length} bytes in base64", lambda value: decoded(value, least, most), schema)
 
 
-def _public_key(value: object) -> str:
+def public_key_text(value: object) -> str:
     """In base64, however it was written."""
     written = str(value).strip()
     found = bytes.fromhex(written) if _HEX_KEY.fullmatch(written) else b64decode(written, validate=True)
     return b64encode(_sized(found, 32, 32)).decode("ascii")
 
 
-public_key = Kind("exactly 32 bytes in base64 or hex", _public_key, {"type": "string"})
+public_key = Kind("exactly 32 bytes in base64 or hex", public_key_text, {"type": "string"})
 
 
 def _listed(

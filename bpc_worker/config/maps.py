@@ -55,7 +55,7 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class _ProgramEntry(msgspec.Struct, forbid_unknown_fields=True):
+class ProgramEntry(msgspec.Struct, forbid_unknown_fields=True):
     argv: Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]
     timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=86400)] = 60
     memory_mb: Annotated[int, msgspec.Meta(ge=16, le=1_048_576)] | None = None
@@ -64,7 +64,7 @@ class _ProgramEntry(msgspec.Struct, forbid_unknown_fields=True):
     cwd: _Path | None = None
 
 
-class _CommandEntry(_ProgramEntry, forbid_unknown_fields=True):
+class _CommandEntry(ProgramEntry, forbid_unknown_fields=True):
     args: tuple[str, ...] = ()
     tenants: Annotated[tuple[_TenantName, ...], msgspec.Meta(min_length=1)] | None = None
     network: bool = False
@@ -75,7 +75,7 @@ class _RateEntry(msgspec.Struct, forbid_unknown_fields=True):
     burst: Annotated[float, msgspec.Meta(ge=1, le=1_000_000)] | None = None
 
 
-def _read(value: object) -> object:
+def read_json(value: object) -> object:
     """A text is JSON, as it comes from the environment."""
     found: object = json.loads(value) if isinstance(value, str) else value
     return found
@@ -86,7 +86,7 @@ def _mapping(value: object, entry: Callable[[object, object], T], *, secret: boo
 
     What is wrong with a secret is told by its number: where a name should be, there may be a key.
     """
-    entries = _read(value)
+    entries = read_json(value)
     if not isinstance(entries, dict):
         raise NotAllowedError("it is not a mapping")
     found: dict[str, T] = {}
@@ -110,7 +110,7 @@ def _check_name(name: object, pattern: str, what: str) -> None:
 
 def _command(name: object, entry: object) -> Command:
     _check_name(name, *_NAME)
-    command = _program(entry, _CommandEntry)
+    command = program(entry, _CommandEntry)
     for place, pattern in enumerate(command.args):
         try:
             re.compile(pattern)
@@ -119,7 +119,7 @@ def _command(name: object, entry: object) -> Command:
     return command
 
 
-def _program(entry: object, shape: type[_ProgramEntry]) -> Command:
+def program(entry: object, shape: type[ProgramEntry] = ProgramEntry) -> Command:
     parsed = msgspec.convert(entry, shape)
     if not parsed.argv[0].startswith("/"):
         raise NotAllowedError("argv[0] must be an absolute path")
@@ -231,7 +231,7 @@ _MAPPING = "a mapping (JSON in the environment) of"
 
 command = Kind(
     f"(JSON in the environment) {{{_PROGRAM_WORDS}}}",
-    lambda value: _program(_read(value), _ProgramEntry),
+    lambda value: program(read_json(value), ProgramEntry),
     _object(**_PROGRAM),
 )
 commands = Kind(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from bpc_worker.config import kinds, maps
 from bpc_worker.config.keys import section, setting
+from bpc_worker.config.tenant_keys import TenantKey, tenant_keys
 from bpc_worker.handler_api import Command
 
 _DAY = 86400
@@ -75,6 +76,14 @@ class Signing:
         ),
     ] = None
     status_key_id: Annotated[str | None, setting(kinds.text(200), "name of that key in the registry")] = None
+    keys: Annotated[
+        tuple[TenantKey, ...],
+        setting(
+            tenant_keys,
+            "a signing key for each tenant, by its id or name; in prod every tenant but one needs its own",
+            secret=True,
+        ),
+    ] = ()
     former_keys: Annotated[
         Mapping[str, bytes],
         setting(

@@ -4,6 +4,7 @@ import asyncio
 import shlex
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import psycopg
 from psycopg.rows import DictRow
 
@@ -15,7 +16,7 @@ from bpc_worker.doctor.findings import Case, Finding, literal
 from bpc_worker.files import keys as key_files
 from bpc_worker.handler_api import Signer
 from bpc_worker.jobs.errors import JobError, Permanent
-from bpc_worker.keys.keyring import development_signer
+from bpc_worker.keys.keyring import Keyring, Whose, development_signer
 
 _NEW_KEY = """bpc-worker keys generate --key-id {name} --out {name}.seed
 unset BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64
@@ -25,9 +26,8 @@ _UNSIGNED = "SIGN_PASSPORT fails at once, and passports stay unsigned"
 
 
 def check(case: Case) -> Iterator[Finding]:
-    try:
-        signer = wiring.keyring(case.settings).signer
-    except Permanent:
+    keyring = wiring.keyring(case.settings)
+    if not keyring.signers:
         yield Finding(
             check="keys.missing",
             what="no signing key is configured",
@@ -35,7 +35,6 @@ def check(case: Case) -> Iterator[Finding]:
             fix=_NEW_KEY.format(name="signing-1"),
             paste="shell",
         )
-        signer = None
     if case.settings.env == "prod" and case.settings.disclosure.key is None:
         yield Finding(
             check="keys.disclosure",
@@ -47,19 +46,46 @@ def check(case: Case) -> Iterator[Finding]:
         )
     try:
         with case.connection.transaction():
-            registries = [(str(row["name"]), _registry(case, row)) for row in case.rows("tenants")]
+            tenants = case.rows("tenants", named=keyring.tenants)
+            registries = [(str(row["name"]), _registry(case, row)) for row in tenants]
     except (
         psycopg.errors.UndefinedTable,
         psycopg.errors.UndefinedFunction,
         psycopg.errors.InsufficientPrivilege,
     ):
         return  # of the schema or the role, which is told elsewhere
-    if signer is not None:
-        yield from _fits(case, signer, registries)
+    if keyring.signers:
+        yield from _own_keys(case, keyring, tenants, registries)
+    for signer in keyring.signers:
         yield from _signs(signer)
     yield from _unusable(registries)
     if case.settings.env == "prod":
         yield from _known_to_everybody(registries)
+
+
+def _own_keys(
+    case: Case,
+    keyring: Keyring,
+    tenants: Sequence[DictRow],
+    registries: Sequence[tuple[str, list[DictRow]]],
+) -> Iterator[Finding]:
+    """Each signer beside the registries of those it signs for."""
+    of: dict[bytes, tuple[Signer, list[tuple[str, list[DictRow]]]]] = {}
+    for row, registry in zip(tenants, registries, strict=True):
+        try:
+            signer = keyring.signer_for(msgspec.convert(row, Whose))
+        except Permanent as error:
+            yield Finding(
+                check="keys.no_own_key",
+                what=error.message,
+                why="COMPILE_PASSPORT fails for this tenant",
+                fix="bpc-worker keys generate --out own.seed   # then name the file in signing.keys",
+                paste="shell",
+            )
+        else:
+            of.setdefault(signer.public_key, (signer, []))[1].append(registry)
+    for signer, theirs in of.values():
+        yield from _fits(case, signer, theirs)
 
 
 def _registry(case: Case, tenant: DictRow) -> list[DictRow]:
@@ -75,8 +101,8 @@ def _fits(case: Case, signer: Signer, registries: Sequence[tuple[str, list[DictR
             absent.append(tenant)
         elif bytes(found["public_key"]) != signer.public_key:
             yield _another("keys.other_seed", tenant, signer, "stands for another key in the registry of")
-        elif any(_is_revoked(key, signer.public_key) for key in keys) and found["status"] != "REVOKED":
-            yield _another("keys.revoked", tenant, signer, "is revoked under another name in the registry of")
+        elif "passport" not in found["purposes"]:
+            yield _another("keys.purpose", tenant, signer, "is not for passports in the registry of")
         elif found["status"] != "ACTIVE":
             yield _another(
                 "keys.not_active",
@@ -94,10 +120,6 @@ def _fits(case: Case, signer: Signer, registries: Sequence[tuple[str, list[DictR
             paste="shell",
             level=case.grave,
         )
-
-
-def _is_revoked(key: DictRow, public_key: bytes) -> bool:
-    return key["status"] == "REVOKED" and bytes(key["public_key"]) == public_key
 
 
 def _signs(signer: Signer) -> Iterator[Finding]:
@@ -127,8 +149,8 @@ def _unusable(registries: Sequence[tuple[str, list[DictRow]]]) -> Iterator[Findi
                 yield Finding(
                     check="keys.unusable",
                     what=f"key {key['key_id']!r} in the registry of {tenant}: {error.message}",
-                    why="somebody put it there behind the commands; nothing of this tenant is signed or "
-                    "verified beside it",
+                    why="somebody put it there behind the commands; it is skipped, and what names it is "
+                    "neither signed nor verified",
                     fix="SET session_replication_role = replica;  -- as a superuser\n"
                     f"DELETE FROM signing_keys AS k USING tenants AS t WHERE t.name = {literal(tenant)}"
                     f" AND t.tenant_id = k.tenant_id AND k.key_id = {literal(key['key_id'])};\n"

@@ -39,9 +39,9 @@ from bpc_worker.handler_api import (
 )
 from bpc_worker.jobs.model import Claim, Done, Failed, NewJob, Retry, Settleable, Snoozed, Status
 from bpc_worker.jobs.settlement import Settlement
-from bpc_worker.keys.keyring import Keyring
+from bpc_worker.keys.keyring import Keyring, Whose
 from bpc_worker.observability.tracing import NO_SPAN, JobSpan
-from bpc_worker.rows import value
+from bpc_worker.rows import one, value
 
 _LONGEST_STAGE = 200
 _COPIES_OF_PAYLOAD = 2  # its text, and what is made of it
@@ -156,12 +156,19 @@ class HandlerContext:
     def policy(self) -> Policy:
         return self._equipment.policy
 
-    @property
-    def signer(self) -> Signer:
-        return self._equipment.keyring.signer
+    async def signer(self) -> Signer:
+        return self._equipment.keyring.signer_for(await self._whose())
 
-    def signer_of(self, key_id: str) -> Signer:
-        return self._equipment.keyring.signer_of(key_id)
+    async def signer_of(self, key_id: str) -> Signer:
+        return self._equipment.keyring.signer_of(key_id, await self._whose())
+
+    async def _whose(self) -> Whose | None:
+        """The tenant, where it matters for whom is signed."""
+        keyring = self._equipment.keyring
+        if not keyring.asks_whose:
+            return None
+        params = {"tenant_id": self._holding.claim.tenant_id, "named": keyring.tenants}
+        return one(await self.read("tenants/signing", params), Whose, "tenant")
 
     @property
     def status_signer(self) -> Signer:

@@ -1,6 +1,7 @@
 """The secrets of an installation that handlers work with, held so that none of them can be printed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Never
 from uuid import UUID
 
@@ -18,13 +19,24 @@ DEVELOPMENT_SEED = sha256(b"bpc-worker: the development key, known to everybody"
 DEVELOPMENT_DISCLOSURE_KEY = sha256(b"bpc-worker: the development disclosure key, known to everybody")
 
 
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """A tenant that signs, as the database has it."""
+
+    tenant_id: UUID
+    name: str
+    is_first: bool  # of those that have no key of their own
+
+
 class Keyring:
     """Who signs, what the salts of withheld fields are made from, who seals; each may be missing.
 
     New receipts name the key of `signer`. Those of `former` only end what was compiled before a rotation.
     """
 
-    __slots__ = ("_disclosure_key", "_former", "_signer", "_status_signer", "sealer")
+    __slots__ = (
+        "_disclosure_key", "_former", "_of_tenants", "_one_each", "_signer", "_status_signer", "sealer",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -33,7 +45,12 @@ class Keyring:
         former: Iterable[Signer] = (),
         sealer: Sealer | None = None,
         status_signer: Signer | None = None,
+        *,
+        of_tenants: Mapping[str, Signer] | None = None,
+        one_each: bool = False,
     ) -> None:
+        self._of_tenants = dict(of_tenants or {})
+        self._one_each = one_each  # no two tenants may have the same signer
         self._signer = signer
         self._status_signer = status_signer
         self.sealer = Sealer(()) if sealer is None else sealer  # without keys it tells what is missing
@@ -50,9 +67,38 @@ class Keyring:
             )
         return self._signer
 
-    def signer_of(self, key_id: str) -> Signer:
-        """Who has that key here; when nobody has, who signs otherwise."""
-        return self._former.get(key_id) or self.signer
+    @property
+    def signers(self) -> list[Signer]:
+        """All that sign new passports here."""
+        return [*([] if self._signer is None else [self._signer]), *self._of_tenants.values()]
+
+    @property
+    def asks_whose(self) -> bool:
+        """Whether it matters for whom is signed."""
+        return bool(self._of_tenants) or self._one_each
+
+    @property
+    def tenants(self) -> list[str]:
+        """Ids and names of those that have a key of their own."""
+        return list(self._of_tenants)
+
+    def signer_for(self, whose: Whose | None) -> Signer:
+        """Who signs for that tenant."""
+        if whose is None or not self.asks_whose:
+            return self.signer
+        own = self._of_tenants.get(str(whose.tenant_id)) or self._of_tenants.get(whose.name)
+        if own is None and self._one_each and not whose.is_first:
+            raise Permanent(
+                Code.CONFIG_MISSING,
+                f"tenant {whose.name!r} has no signing key of its own, and that of the installation is "
+                "another tenant's: add {tenant, key_id, private_key_file} to signing.keys "
+                "(`bpc-worker keys generate` makes a key), then retry the job",
+            )
+        return own or self.signer
+
+    def signer_of(self, key_id: str, whose: Whose | None = None) -> Signer:
+        """Who has that key here; when nobody has, who signs otherwise for that tenant."""
+        return self._former.get(key_id) or self.signer_for(whose)
 
     @property
     def status_signer(self) -> Signer:

@@ -16,6 +16,7 @@ from bpc_worker.keys.keyring import (
     DEVELOPMENT_KEY_ID,
     DEVELOPMENT_SEED,
     Keyring,
+    Whose,
     development_signer,
 )
 from bpc_worker.keys.signers import LocalSigner
@@ -115,3 +116,36 @@ def test_production_has_no_key_that_nobody_configured() -> None:
     for ring in (bare, signing_only):
         with pytest.raises(Permanent, match="disclosure key"):
             ring.disclosure_seed(VERSION)
+
+
+def of(name: str, *, is_first: bool = False) -> Whose:
+    return Whose(UUID(int=len(name)), name, is_first)
+
+
+def test_each_tenant_has_its_own_signer_by_name_or_by_id() -> None:
+    acme, other = LocalSigner("a", SEED), LocalSigner("b", KEY)
+    ring = Keyring(None, KEY, of_tenants={"acme": acme, str(UUID(int=5)): other})
+
+    assert ring.signer_for(of("acme")) is acme
+    assert ring.signer_of("a", of("acme")) is acme
+    assert ring.signer_for(of("other")) is other
+    assert (ring.tenants, ring.signers) == (["acme", str(UUID(int=5))], [acme, other])
+    with pytest.raises(Permanent, match="no signing key"):
+        ring.signer_for(of("nobody"))
+
+
+def test_in_production_the_key_of_the_installation_is_of_one_tenant() -> None:
+    """Of the first that has none of its own: a tenant that is added later takes nothing from it."""
+    ring = Keyring(LocalSigner("k1", SEED), KEY, one_each=True)
+
+    assert ring.signer_for(of("acme", is_first=True)) is ring.signer
+    with pytest.raises(Permanent, match="tenant 'other' has no signing key of its own") as caught:
+        ring.signer_for(of("other"))
+    assert caught.value.code == "CONFIG_MISSING"
+
+
+def test_in_development_one_key_signs_for_all() -> None:
+    ring = Keyring(LocalSigner("k1", SEED), KEY)
+
+    assert not ring.asks_whose
+    assert ring.signer_for(of("acme")) is ring.signer_for(None) is ring.signer

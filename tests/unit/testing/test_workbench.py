@@ -276,7 +276,7 @@ async def test_jobs_that_go_on_for_ever_are_noticed() -> None:
 async def test_the_bench_signs_with_the_development_key() -> None:
     async def handle(_: Numbered, ctx: Context) -> str:
         assert len(ctx.disclosure_seed(UUID(int=1))) == 32
-        return ctx.signer.key_id
+        return (await ctx.signer()).key_id
 
     assert (await drain(spec(handle), a_job())).only.result == "development"
 
