@@ -27,12 +27,13 @@ from bpc_worker.core.passport.disclosures import from_lines, parse_disclosure
 from bpc_worker.core.passport.salts import Salts
 from bpc_worker.core.passport.view import cut
 from bpc_worker.core.rules.tests_text import text_of_tests
+from bpc_worker.domain.exporting import Format, Wanted, files_of
 from bpc_worker.pipeline.audit.checkpoints import Kept, write_checkpoint
 from bpc_worker.pipeline.audit.events import ListedEvent, list_events
 from bpc_worker.pipeline.audit.proofs import prove_consistency, prove_inclusion
-from bpc_worker.pipeline.export import export
 from bpc_worker.pipeline.keys import add_key, list_keys
 from bpc_worker.pipeline.session import PipelineSession
+from bpc_worker.pipeline.stored import read_version
 from tests.support.database import NO_FSYNC, Database, database, make_template, postgres
 from tests.support.outgoing import Leaving, listing
 from tests.support.pipeline import Pipeline, pipeline
@@ -123,7 +124,9 @@ def built(db: Database, disclosure_key: bytes) -> Leaving:
 
 
 async def _views(pipeline: PipelineSession, version: str) -> dict[str, str]:
-    return {name: (await export(pipeline, version, name)).data.decode() for name in AUDIENCES}
+    stored = await read_version(pipeline, version)
+    wanted = {name: Wanted(format=Format.VIEW, audience=name) for name in AUDIENCES}
+    return {name: files_of(stored, form)[0].data.decode() for name, form in wanted.items()}
 
 
 def _waiting(db: Database) -> list[dict[str, object]]:

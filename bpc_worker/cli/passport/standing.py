@@ -13,7 +13,7 @@ from bpc_worker.cli.passport.asked import Asked
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.cli._common.trust import Trusted
     from bpc_worker.core.passport.status_list import StatusList
-    from bpc_worker.pipeline.stored import StoredVersion
+    from bpc_worker.domain.stored import StoredVersion
 
 _MOST_LIST_BYTES = 1024 * 1024
 _CLOCKS_MAY_DIFFER_SECONDS = 300
