@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import TypeAlias, TypeVar
 
 import msgspec
+import psycopg
 import pytest
 
 from bpc_worker.domain.states import Granularity
@@ -287,3 +288,27 @@ def test_names_that_are_unknown_or_taken_are_refused(acme: Pipeline) -> None:
     assert "name of another" in refused(acme, lambda pipeline: change_operator(pipeline, "One", two))
     assert "name of another" in refused(acme, lambda pipeline: change_facility(pipeline, "One", two))
     assert "name '': expected" in refused(acme, lambda pipeline: add_operator(pipeline, "", Told()))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://id.volt.eu/p/0123456789ABCDEF",
+        "https://id.volt.eu/p/0123456789ABCDEF?version=1",
+        "https://id.volt.eu/p/0123456789abcdef",
+        "https://ID.volt.eu/p/0123456789ABCDEF",
+        f"https://id.volt.eu/01/{GTIN}/21/A",
+        f"https://id.volt.eu/01/0{GTIN}/21/A/B",
+    ],
+)
+def test_the_database_takes_no_other_identifier(db: Database, with_gtin: Pipeline, url: str) -> None:
+    product = db.one("SELECT tenant_id, battery_product_id FROM battery_products")
+    columns = "tenant_id, battery_product_id, serial, unique_identifier"
+    statement = f"INSERT INTO passports ({columns}) VALUES (%s, %s, 'A', %s)"
+
+    with pytest.raises(psycopg.errors.CheckViolation):
+        db.run(statement, [*product.values(), url])
+    db.run(statement, [*product.values(), f"https://id.volt.eu/01/0{GTIN}/21/A%2FB"])
+    with pytest.raises(psycopg.errors.RestrictViolation, match="keeps its battery and its identifier"):
+        db.run("UPDATE passports SET unique_identifier = unique_identifier || 'C'")
+    assert len(with_gtin.call(lambda pipeline: list_serials(pipeline, EV78, 10))) == 1
