@@ -80,6 +80,7 @@ class Policy:
     proof_bytes: int = 262_144
     receipt_bytes: int = 16_384
     export_folder: Path | None = None  # every tenant has a folder of its own in it
+    stand_in_host: bool = True  # whether a passport may be compiled whose identifier nobody can open
     webhook_disable_after: float = 5 * 86_400.0  # seconds of nothing but failures
     retention_days: Mapping[str, int] = field(default_factory=dict)  # by kind; 0: kept
 

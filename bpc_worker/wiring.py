@@ -138,6 +138,7 @@ def policy(settings: Settings) -> Policy:
         tenant, _, path = ("", "", each) if each.startswith("/") else each.partition("=")
         folders[tenant] = (*folders.get(tenant, ()), Path(path))
     return Policy(
+        stand_in_host=settings.env != "prod",
         ingest_folders=folders.pop("", ()),
         ingest_folders_of=folders,
         document_bytes=settings.limits.document_bytes,

@@ -1,49 +1,73 @@
 """BUILD_SNAPSHOT: the facts of a snapshot are complete, or sealed under one hash for ever."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot, seal
-from bpc_worker.domain import builds
+from bpc_worker.domain import builds, identity
 from bpc_worker.domain.events import Happened, tell
-from bpc_worker.domain.records import Snapshot, SnapshotBytes
+from bpc_worker.domain.records import Fact, Snapshot, SnapshotBytes
 from bpc_worker.domain.states import BuildStatus, SnapshotStatus
-from bpc_worker.handler_api import Code, Context, HandlerSpec, Payload, Permanent, Tx
+from bpc_worker.handler_api import Code, Context, HandlerSpec, Payload, Permanent, Reading, Tx
 from bpc_worker.rows import all_of, one
 
 
 class BuildSnapshot(Payload, frozen=True):
     snapshot_id: UUID
     seal: bool = True
+    passport_id: UUID | None = None  # what is known of it goes in, when sealed
     build_id: UUID | None = None
+
+    def __post_init__(self) -> None:
+        if self.passport_id is not None and not self.seal:
+            raise ValueError("passport_id goes with seal: what is known of it is copied in when it is sealed")
 
 
 async def handle(payload: BuildSnapshot, ctx: Context) -> None:
     params = {"tenant_id": ctx.job.tenant_id, "snapshot_id": payload.snapshot_id}
     async with ctx.reading() as reading:
-        one(await reading.query("snapshots/read", params), Snapshot, "snapshot")
+        found = one(await reading.query("snapshots/read", params), Snapshot, "snapshot")
         facts = all_of(await reading.query("snapshots/items", params), FactRef)
+        about = await _about(payload, ctx, reading, found)
     try:
-        sealed = _sealed(payload.snapshot_id, facts, ctx)
+        sealed = _sealed(payload.snapshot_id, facts, ctx, about)
     except SnapshotError as error:
         refused = Permanent(Code.VALIDATION_ERROR, str(error))
         await builds.give_up(ctx, payload.build_id, refused, BuildStatus.SNAPSHOT, payload.snapshot_id)
     await ctx.complete(
-        lambda tx: _close(tx, payload, ctx, sealed),
+        lambda tx: _close(tx, payload, ctx, sealed, about),
         result={"facts": len(sealed.facts), "snapshot_hash": sealed.snapshot_hash.hex()},
     )
 
 
-def _sealed(snapshot_id: UUID, facts: list[FactRef], ctx: Context) -> SealedSnapshot:
+async def _about(payload: BuildSnapshot, ctx: Context, reading: Reading, found: Snapshot) -> list[Fact]:
+    """What is known now of the passport's battery; nothing more goes into what is sealed."""
+    if payload.passport_id is None:
+        return []
+    facts = await identity.facts_about(reading, ctx.job.tenant_id, payload.passport_id)
+    if found.status == SnapshotStatus.READY:
+        raise Permanent(
+            Code.SNAPSHOT_SEALED, "the snapshot is READY, nothing more goes into it; make another"
+        )
+    return [] if found.status == SnapshotStatus.SEALED else facts
+
+
+def _sealed(
+    snapshot_id: UUID, facts: list[FactRef], ctx: Context, about: Sequence[Fact] = ()
+) -> SealedSnapshot:
     if not facts:
         raise SnapshotError("", "the snapshot has no facts: add documents that have some")
-    return seal(snapshot_id, facts, ctx.snapshot_salt(snapshot_id))
+    return seal(snapshot_id, [*facts, *map(identity.reference, about)], ctx.snapshot_salt(snapshot_id))
 
 
-async def _close(tx: Tx, payload: BuildSnapshot, ctx: Context, sealed: SealedSnapshot) -> None:
+async def _close(
+    tx: Tx, payload: BuildSnapshot, ctx: Context, sealed: SealedSnapshot, about: Sequence[Fact]
+) -> None:
     params: dict[str, object] = {"tenant_id": ctx.job.tenant_id, "snapshot_id": payload.snapshot_id}
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     found = one(await tx.query("snapshots/lock", params), Snapshot, "snapshot")
     if found.status == SnapshotStatus.BUILDING or (found.status == SnapshotStatus.READY and payload.seal):
+        await identity.copy_in(tx, ctx.job.tenant_id, payload.snapshot_id, about)
         facts = all_of(await tx.query("snapshots/items", params), FactRef)  # none is added while it is held
         await _write(tx, payload, ctx, _sealed(payload.snapshot_id, facts, ctx))
     elif found.status == SnapshotStatus.SEALED and not await _holds(tx, params, sealed):

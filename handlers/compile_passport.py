@@ -19,6 +19,7 @@ from bpc_worker.core.passport.receipt import (
 from bpc_worker.domain import builds, status_lists
 from bpc_worker.domain.compiling import Request, Response, compile_in_child, receipt_over
 from bpc_worker.domain.events import Happened, tell
+from bpc_worker.domain.identity import check_about
 from bpc_worker.domain.records import (
     Fact,
     Passport,
@@ -49,15 +50,15 @@ class CompilePassport(Payload, frozen=True):
     passport_id: UUID
     snapshot_id: UUID
     rule_package_version_id: UUID
-    law_date: date | None = None  # unset: the day it is issued
+    law_date: date
     issued_at: datetime | None = None  # unset: when the job was queued, so that a retry makes the same bytes
     build_id: UUID | None = None
 
     def __post_init__(self) -> None:
         if self.issued_at is not None and self.issued_at.tzinfo is None:
             raise ValueError("issued_at has no time zone")
-        years = [moment.year for moment in (self.issued_at, self.law_date) if moment is not None]
-        if not all(_FIRST_YEAR <= year <= _LAST_YEAR for year in years):
+        moments = [self.law_date] if self.issued_at is None else [self.law_date, self.issued_at]
+        if not all(_FIRST_YEAR <= moment.year <= _LAST_YEAR for moment in moments):
             raise ValueError(f"issued_at and law_date lie in the years {_FIRST_YEAR} to {_LAST_YEAR}")
 
 
@@ -123,13 +124,15 @@ async def _request(payload: CompilePassport, ctx: Context) -> Request:
     if rules.status != RulesStatus.PUBLISHED:
         raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"the rules are {rules.status}, not PUBLISHED")
     _check_key(ctx.signer.key_id, keys)
+    held = all_of(facts, Fact)
+    check_about(held, passport, stand_in=ctx.policy.stand_in_host)
     version_id, identity = await _identity(payload, ctx, passport, rules)
     return Request(
         identity=identity,
         snapshot_id=payload.snapshot_id,
         snapshot=snapshot.canonical,
         snapshot_hash=snapshot.snapshot_hash,
-        facts=all_of(facts, Fact),
+        facts=held,
         dsl=rules.dsl,
         disclosure_seed=ctx.disclosure_seed(version_id),
         payload_bytes=ctx.policy.payload_bytes,
@@ -151,7 +154,7 @@ async def _identity(
 ) -> tuple[UUID, Identity]:
     """The version's id, and all that its receipt says; its place in a status list is given before."""
     issued_at = (payload.issued_at or ctx.job.created_at).astimezone(UTC)
-    law_date = payload.law_date or issued_at.date()
+    law_date = payload.law_date
     version_id = passport_version_id(
         tenant_id=ctx.job.tenant_id,
         passport_id=payload.passport_id,
@@ -171,7 +174,7 @@ async def _identity(
         dsl_sha256=rules.dsl_sha256,
         tests_sha256=rules.tests_sha256,
         signing_key_id=ctx.signer.key_id,
-        law_date=law_date,
+        law_date=payload.law_date,
         issued_at=issued_at,
         unique_identifier=passport.unique_identifier,
         status_list_uri=status_list_uri(issuer, place.status_list),

@@ -53,24 +53,37 @@ def snapshot_create(
 
     made = in_pipeline(config_path, tenant, create_snapshot, documents)
     click.echo(json_text(made) if as_json else made.snapshot_id)
-    tell(f"{counted(made.facts, 'fact')}; seal it with `bpc-worker snapshot seal {made.snapshot_id} --wait`")
+    seal_it = f"bpc-worker snapshot seal {made.snapshot_id} --passport PASSPORT --wait"
+    tell(f"{counted(made.facts, 'fact')}; seal it with `{seal_it}`")
 
 
 @snapshot.command("seal")
 @click.argument("id_", metavar="ID")
+@click.option(
+    "--passport",
+    metavar="PASSPORT",
+    help="Id or serial number: its operator, facility, product and identity go into the snapshot.",
+)
 @wait_options("it is sealed")
 @tenant_option
 @json_option("One JSON object.")
 @config_option
 def snapshot_seal(
-    id_: str, *, wait: bool, timeout: float, tenant: str, as_json: bool, config_path: str | None
+    id_: str,
+    *,
+    passport: str | None,
+    wait: bool,
+    timeout: float,
+    tenant: str,
+    as_json: bool,
+    config_path: str | None,
 ) -> None:
     r"""Have a snapshot sealed, and print the id of the job that does it; with --wait, the hash.
 
     Sealed again, it is what it was.
 
     \b
-    Example: bpc-worker snapshot seal 0198… --tenant acme --wait
+    Example: bpc-worker snapshot seal 0198… --passport SN-000417 --tenant acme --wait
     """
     from bpc_worker.pipeline.jobs import wait_for_job
     from bpc_worker.pipeline.session import PipelineSession
@@ -80,7 +93,7 @@ def snapshot_seal(
     snapshot_id = uuid_from(id_, "snapshot", _HINT)
 
     async def seal(pipeline: PipelineSession) -> tuple[str | None, JobState | None, SnapshotDetail]:
-        job_id = await seal_snapshot(pipeline, snapshot_id)
+        job_id = await seal_snapshot(pipeline, snapshot_id, passport)
         job = None
         if job_id is not None and wait:
             job = await wait_for_job(pipeline, job_id, seconds=timeout, looked=patience())

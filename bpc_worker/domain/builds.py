@@ -103,7 +103,12 @@ async def documents_done(tx: Tx, build: Build) -> None:
     await tx.enqueue(
         NewJob(
             type=STEPS[BuildStatus.SNAPSHOT].job_type,
-            payload={"snapshot_id": str(made), "seal": True, "build_id": str(build.build_id)},
+            payload={
+                "snapshot_id": str(made),
+                "seal": True,
+                "passport_id": str(build.passport_id),
+                "build_id": str(build.build_id),
+            },
             idempotency_key=str(made),
         )
     )

@@ -1,4 +1,4 @@
-"""A text as a QR code: level M, 10 pixels a module, four light modules drawn on every side, 1-bit PNG.
+"""A text as a QR code: level M or Q, four light modules drawn on every side, as a 1-bit PNG.
 
 `qrcode` encodes the text and draws the fixed patterns; it would also build and score eight whole codes
 module by module to choose a mask, which is nine tenths of its time. The mask here is the same one.
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from operator import itemgetter
+from typing import Literal
 
 from PIL import Image
 from qrcode import util
-from qrcode.constants import ERROR_CORRECT_M
+from qrcode.constants import ERROR_CORRECT_M, ERROR_CORRECT_Q
 from qrcode.main import QRCode
 
 from bpc_worker.core.passport.qr_mask import best_mask, mask_patterns
@@ -22,6 +23,9 @@ MODULE_PIXELS = 10
 QUIET_MODULES = 4
 DPI = 300
 
+Level = Literal["M", "Q"]  # how much of a code may be lost: 15 % or 25 % of its codewords
+
+_LEVELS: dict[Level, int] = {"M": ERROR_CORRECT_M, "Q": ERROR_CORRECT_Q}
 _LARGEST_VERSION = 40
 _MODE_BITS = 4
 _CHARACTER_BITS = {  # as a fraction: three digits share 10 bits, two letters 11
@@ -46,30 +50,39 @@ class QrMatrix:
         return tuple(self.modules >> self.size * below & row for below in reversed(range(self.size)))
 
 
-def qr_matrix(text: str) -> QrMatrix:
-    """The smallest code of level M that holds the text in one segment."""
+def qr_matrix(text: str, level: Level = "M") -> QrMatrix:
+    """The smallest code of this level that holds the text in one segment."""
     data = util.QRData(text)
-    version = _smallest_version(data)
-    blank = _blank(version)
-    codewords = bytes(util.create_data(version, ERROR_CORRECT_M, [data]))
+    version = _smallest_version(data, level)
+    blank = _blank(version, level)
+    codewords = bytes(util.create_data(version, _LEVELS[level], [data]))
     unmasked = blank.place(codewords)
     mask = best_mask(unmasked | blank.scored, blank.masks, blank.size)
     modules = unmasked ^ blank.masks[mask] | blank.finished[mask]
     return QrMatrix(size=blank.size, mask=mask, modules=modules)
 
 
+def qr_size(text: str, level: Level = "M") -> int:
+    """How many modules a side of that code has."""
+    return 17 + 4 * _smallest_version(util.QRData(text), level)
+
+
 def qr_png(text: str) -> bytes:
-    """The code in black on white, quiet zone included, ready to be printed at 300 dpi."""
-    matrix = qr_matrix(text)
+    """The code of level M in black on white, quiet zone included, ready to be printed at 300 dpi."""
+    return matrix_png(qr_matrix(text), MODULE_PIXELS, DPI)
+
+
+def matrix_png(matrix: QrMatrix, module_pixels: int, dpi: int) -> bytes:
+    """The same for a code that is there already, with so many pixels a module and an inch."""
     width = matrix.size + 2 * QUIET_MODULES
     row_bytes = -(-width // 8)
     shift = row_bytes * 8 - width + QUIET_MODULES
     quiet = bytes(row_bytes * QUIET_MODULES)
     packed = quiet + b"".join((row << shift).to_bytes(row_bytes, "big") for row in matrix.rows) + quiet
     modules = Image.frombytes("1", (width, width), packed, "raw", "1;I")  # I: a set bit is black
-    pixels = modules.resize((width * MODULE_PIXELS, width * MODULE_PIXELS), Image.Resampling.NEAREST)
+    pixels = modules.resize((width * module_pixels, width * module_pixels), Image.Resampling.NEAREST)
     png = BytesIO()
-    pixels.save(png, "PNG", dpi=(DPI, DPI))
+    pixels.save(png, "PNG", dpi=(dpi, dpi))
     return png.getvalue()
 
 
@@ -82,15 +95,15 @@ def same_picture(one: bytes, other: bytes) -> bool:
         return False
 
 
-def _smallest_version(data: util.QRData) -> int:
+def _smallest_version(data: util.QRData, level: Level) -> int:
     # QRCode.best_fit would encode the whole text to learn its length, however long it is.
-    capacity = util.BIT_LIMIT_TABLE[ERROR_CORRECT_M]
+    capacity = util.BIT_LIMIT_TABLE[_LEVELS[level]]
     for version in range(1, _LARGEST_VERSION + 1):
         if _encoded_bits(data, version) <= capacity[version]:
             return version
     needed, most = _encoded_bits(data, _LARGEST_VERSION), capacity[_LARGEST_VERSION]
     raise QrCapacityError(
-        f"{len(data)} bytes take {needed} bits; the largest QR code of level M holds {most}"
+        f"{len(data)} bytes take {needed} bits; the largest QR code of level {level} holds {most}"
     )
 
 
@@ -102,7 +115,7 @@ def _encoded_bits(data: util.QRData, version: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Blank:
-    """What all codes of one version have in common."""
+    """What all codes of one version and level have in common."""
 
     size: int
     scored: int  # the fixed patterns while masks are compared
@@ -119,9 +132,9 @@ class _Blank:
 
 
 @lru_cache(maxsize=4)
-def _blank(version: int) -> _Blank:
+def _blank(version: int, level: Level) -> _Blank:
     # Scored like qrcode, with format and version information left light: the order of masks depends on it.
-    scored = _fixed_patterns(version, mask=0, scored=True)
+    scored = _fixed_patterns(version, level, mask=0, scored=True)
     size = len(scored)
     order = [place for place in _places(size) if scored[place[0]][place[1]] is None]
     bit_at = {place: bit for bit, place in enumerate(order)}
@@ -131,7 +144,7 @@ def _blank(version: int) -> _Blank:
         size=size,
         scored=_square(scored),
         finished=tuple(
-            _square(_fixed_patterns(version, mask=mask, scored=False)) for mask in range(len(patterns))
+            _square(_fixed_patterns(version, level, mask=mask, scored=False)) for mask in range(len(patterns))
         ),
         masks=tuple(pattern & data_area for pattern in patterns),
         data_modules=len(order),
@@ -139,9 +152,9 @@ def _blank(version: int) -> _Blank:
     )
 
 
-def _fixed_patterns(version: int, *, mask: int, scored: bool) -> list[list[bool | None]]:
+def _fixed_patterns(version: int, level: Level, *, mask: int, scored: bool) -> list[list[bool | None]]:
     """Finders, timing, alignment, format and version information as qrcode draws them, None for data."""
-    code = QRCode(version=version, error_correction=ERROR_CORRECT_M)
+    code = QRCode(version=version, error_correction=_LEVELS[level])
     code.data_cache = []  # nothing to encode,
     code.map_data = lambda _data, _mask: None  # and nothing to draw where data will stand
     code.makeImpl(scored, mask)

@@ -20,6 +20,34 @@ from bpc_worker.domain.states import (
 )
 
 
+class Operator(msgspec.Struct, frozen=True):
+    """operators"""
+
+    operator_id: UUID
+    name: str
+    address: dict[str, str]  # by language
+    contact: str | None
+    web: str | None
+    identifiers: dict[str, str]  # by scheme
+
+
+class Facility(msgspec.Struct, frozen=True):
+    """facilities"""
+
+    facility_id: UUID
+    operator_id: UUID
+    name: str
+    address: dict[str, str]  # by language
+    identifiers: dict[str, str]  # by scheme
+
+
+class IdHost(msgspec.Struct, frozen=True):
+    """id_hosts"""
+
+    host: str
+    created_at: datetime
+
+
 class Product(msgspec.Struct, frozen=True):
     """battery_products"""
 

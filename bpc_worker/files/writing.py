@@ -28,13 +28,19 @@ class ExportRefusedError(ExportFileError):
 
 @contextmanager
 def whole_file(
-    path: Path, *, mode: int | None = None, replace: bool = False, folder: int | None = None
+    path: Path,
+    *,
+    mode: int | None = None,
+    replace: bool = False,
+    durable: bool = True,
+    folder: int | None = None,
 ) -> Iterator[BinaryIO]:
     """A file to write to, on disk under its name after the block; what went wrong leaves nothing behind.
 
     `mode`: exactly that from its first moment; None: what the umask leaves. Unless `replace`, a name that is
-    taken is a FileExistsError. The folder is opened once, so that nothing is written anywhere else; where it
-    is open already, as `folder`, only the name of the path counts.
+    taken is a FileExistsError. Without `durable` the disk is not waited for: one of many files, whose writer
+    calls `os.sync` after the last. The folder is opened once, so that nothing is written anywhere else; where
+    it is open already, as `folder`, only the name of the path counts.
     """
     opened = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY) if folder is None else os.dup(folder)
     unfinished = None
@@ -50,12 +56,14 @@ def whole_file(
                 os.fchmod(number, mode)
             yield file
             file.flush()
-            os.fsync(number)
+            if durable:
+                os.fsync(number)
             if unfinished is None:
                 unfinished = _named(number, path.name, opened)
         if unfinished is not None:
             (_rename if replace else _link)(unfinished, path.name, opened)
-        os.fsync(opened)
+        if durable:
+            os.fsync(opened)
     finally:
         if unfinished is not None:
             with suppress(FileNotFoundError):
@@ -131,14 +139,16 @@ def replace_whole(path: Path, content: bytes, *, mode: int | None = None) -> Non
         file.write(content)
 
 
-def write_new(folder: Path, name: str, data: bytes, *, opened: int | None = None) -> bool:
+def write_new(
+    folder: Path, name: str, data: bytes, *, durable: bool = True, opened: int | None = None
+) -> bool:
     """False when the file was there already with these bytes; with others it stays as it is, and this raises.
 
     The name is a plain one: nothing is written outside the folder, which may be open already.
     """
     check_name(name)
     try:
-        with whole_file(folder / name, folder=opened) as file:
+        with whole_file(folder / name, durable=durable, folder=opened) as file:
             file.write(data)
     except FileExistsError as error:
         if _is_there(folder / name if opened is None else Path(name), data, opened):
@@ -178,6 +188,12 @@ def folder_below(root: Path, steps: Sequence[str]) -> Iterator[int]:
         yield opened
     finally:
         os.close(opened)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """What writers left there who were killed; only where nobody else writes now."""
+    for left in folder.glob(f"{_UNFINISHED}*.part"):
+        left.unlink(missing_ok=True)
 
 
 def _is_there(path: Path, data: bytes, folder: int | None) -> bool:

@@ -82,7 +82,7 @@ async def list_versions(
 
 
 async def compile_version(
-    pipeline: PipelineSession, passport: str, *, snapshot_id: UUID, rules: str, law_date: date | None = None
+    pipeline: PipelineSession, passport: str, *, snapshot_id: UUID, rules: str, law_date: date
 ) -> JobId:
     """Queue the compilation of another version, which is then signed and drawn."""
     async with pipeline.transaction() as tx:
@@ -96,9 +96,8 @@ async def compile_version(
             "passport_id": str(found.passport_id),
             "snapshot_id": str(snapshot_id),
             "rule_package_version_id": str(version.rule_package_version_id),
+            "law_date": law_date.isoformat(),
         }
-        if law_date is not None:
-            payload["law_date"] = law_date.isoformat()
         return await tx.enqueue(NewJob(type="COMPILE_PASSPORT", payload=payload))
 
 

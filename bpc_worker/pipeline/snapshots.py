@@ -11,6 +11,7 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.documents import Document, find_document
+from bpc_worker.pipeline.passports import find_passport
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
 from bpc_worker.rows import all_of, maybe, value
@@ -86,12 +87,16 @@ def _check_agreement(contradictions: Sequence[_Contradiction]) -> None:
 
 
 @again
-async def seal_snapshot(pipeline: PipelineSession, snapshot_id: UUID) -> JobId | None:
-    """Queue the sealing; None when it is sealed already."""
+async def seal_snapshot(
+    pipeline: PipelineSession, snapshot_id: UUID, passport: str | None = None
+) -> JobId | None:
+    """Queue the sealing, with what is known of a passport's battery; None when it is sealed already."""
     async with pipeline.transaction() as tx:
         if (await _snapshot(pipeline, tx, snapshot_id)).status == SnapshotStatus.SEALED:
             return None
-        payload = {"snapshot_id": str(snapshot_id), "seal": True}
+        payload: dict[str, object] = {"snapshot_id": str(snapshot_id), "seal": True}
+        if passport is not None:
+            payload["passport_id"] = str((await find_passport(pipeline, tx, passport)).passport_id)
         return await tx.enqueue(NewJob(type="BUILD_SNAPSHOT", payload=payload))
 
 

@@ -20,7 +20,7 @@ ENDED = {"SUCCEEDED", "FAILED", "DEAD_LETTER", "CANCELLED"}
 IDS = {
     "INGEST_DOCUMENT": ("build_id",),
     "PARSE_FACTS": ("document_version_id", "build_id"),
-    "BUILD_SNAPSHOT": ("snapshot_id", "build_id"),
+    "BUILD_SNAPSHOT": ("snapshot_id", "passport_id", "build_id"),
     "RUN_RULE_TESTS": ("rule_package_version_id",),
     "COMPILE_PASSPORT": ("passport_id", "snapshot_id", "rule_package_version_id", "build_id"),
     "SIGN_PASSPORT": ("passport_version_id", "build_id"),

@@ -10,7 +10,8 @@ import pytest
 HANDLERS = Path(__file__).parents[2] / "handlers"
 ALLOWED = (
     "bpc_worker.handler_api", "bpc_worker.core", "bpc_worker.documents", "bpc_worker.domain",
-    "bpc_worker.processes.program", "bpc_worker.rows", "msgspec", *sys.stdlib_module_names,
+    "bpc_worker.carrier", "bpc_worker.processes.program", "bpc_worker.rows", "msgspec",
+    *sys.stdlib_module_names,
 )  # fmt: skip
 
 

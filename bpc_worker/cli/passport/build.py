@@ -74,11 +74,15 @@ def _echo(found: object, *, as_json: bool) -> None:
 
 
 async def _built(pipeline: "PipelineSession", folder: Path, *, again: bool, seconds: float) -> "Watched":
+    from bpc_worker.core.base.identifier import STAND_IN_HOST, host_of
     from bpc_worker.pipeline.builds.start import read_folder, start_build
     from bpc_worker.pipeline.builds.watch import watch
+    from bpc_worker.pipeline.identifiers import STAND_IN
 
     read = read_folder(folder, document_bytes=pipeline.settings.limits.document_bytes)
     started = await start_build(pipeline, read, again=again)
+    if host_of(started.unique_identifier) == STAND_IN_HOST:
+        tell(f"warning: {STAND_IN}")
     return await watch(pipeline, started.build_id, seconds=seconds, looked=_progress(quiet=not seconds))
 
 

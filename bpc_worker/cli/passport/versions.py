@@ -157,7 +157,8 @@ def _flat(fields: object, path: str) -> list[tuple[str, object]]:
 @click.option(
     "--law-date",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="The day whose law applies; default: the day of issue.",
+    required=True,
+    help="The day whose law applies: that of placing on the market.",
 )
 @wait_options("it is compiled")
 @tenant_option
@@ -167,7 +168,7 @@ def compile_(  # noqa: PLR0913 - one argument per option
     *,
     snapshot: str,
     rules: str,
-    law_date: "datetime | None",
+    law_date: "datetime",
     wait: bool,
     timeout: float,
     tenant: str,
@@ -178,16 +179,17 @@ def compile_(  # noqa: PLR0913 - one argument per option
     PASSPORT is the id of a passport, or a serial number. With --wait, the id of the version is printed.
 
     \b
-    Example: bpc-worker passport compile SN-000417 --snapshot 019a… --rules battery_core --tenant acme
+    Example: bpc-worker passport compile SN-000417 --snapshot 019a… --rules battery_core --law-date 2028-08-18
     """
     from bpc_worker.pipeline.jobs import wait_for_job
     from bpc_worker.pipeline.passports import compile_version
 
     snapshot_id = uuid_from(snapshot, "snapshot", "`bpc-worker snapshot list` shows them")
-    day = None if law_date is None else law_date.date()
 
     async def work(pipeline: "PipelineSession") -> object:
-        job_id = await compile_version(pipeline, wanted, snapshot_id=snapshot_id, rules=rules, law_date=day)
+        job_id = await compile_version(
+            pipeline, wanted, snapshot_id=snapshot_id, rules=rules, law_date=law_date.date()
+        )
         if not wait:
             return job_id
         state = await wait_for_job(pipeline, job_id, seconds=timeout, looked=patience())

@@ -17,7 +17,7 @@ _NO_PRODUCTS = {
     "2": "is for use inside one company",
     "02": "is for use inside one company",
     "04": "is for use inside one company",
-    "05": "is for coupons",
+    "05": "is reserved for coupons",
     "98": "is for refund receipts and coupons",
     "99": "is for coupons",
     "000000": "is for use inside one company",
@@ -48,9 +48,7 @@ def check_number(text: str, what: str, lengths: tuple[int, ...]) -> None:
         allowed = " or ".join(map(str, lengths))
         raise Gs1Error(f"{what} {text!r}: expected {allowed} digits")
     if (expected := check_digit(text[:-1])) != text[-1]:
-        raise Gs1Error(
-            f"{what} {text}: the check digit is {text[-1]}, and {expected} by the digits before it"
-        )
+        raise Gs1Error(f"{what} {text}: its check digit is {text[-1]}, and should be {expected}")
 
 
 def gtin14(text: str) -> str:

@@ -30,6 +30,10 @@ RECIPE = "passport.yaml"
 
 _MAX_RECIPE_BYTES = 65_536
 _MOST_DOCUMENTS = 100
+_NO_LAW_DATE = (
+    "law_date is missing: the law of the day applies on which the battery is placed on the market; "
+    "add a line like `law_date: 2028-08-18`"
+)
 _UNREAD = frozenset({None, DocumentStatus.UPLOADED})
 
 
@@ -74,6 +78,7 @@ class Folder:
 class BuildState(msgspec.Struct, frozen=True):
     build_id: UUID
     passport_id: UUID
+    unique_identifier: str
     state: BuildStatus
     snapshot_id: UUID | None
     passport_version_id: UUID | None
@@ -109,11 +114,17 @@ def read_folder(folder: Path, *, document_bytes: int) -> Folder:
 
 def _recipe(path: Path) -> Recipe:
     try:
-        return msgspec.convert(load_plain(read_regular(path, _MAX_RECIPE_BYTES)), Recipe)
+        return _read(load_plain(read_regular(path, _MAX_RECIPE_BYTES)))
     except OSError as error:
         raise Permanent(Code.NOT_FOUND, f"{path}: {error.strerror}; it says which file is what") from error
     except ValueError as error:
         raise Permanent(Code.VALIDATION_ERROR, f"{path}: {error}") from error
+
+
+def _read(told: object) -> Recipe:
+    if isinstance(told, dict) and told.get("law_date") is None:
+        raise ValueError(_NO_LAW_DATE)
+    return msgspec.convert(told, Recipe)
 
 
 def _content(folder: Path, name: str, limit: int) -> bytes:

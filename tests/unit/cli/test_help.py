@@ -17,7 +17,7 @@ from tests.support.worker import COMMAND
 
 HEAVY = {
     "psycopg", "aiohttp", "aio_pika", "aiormq", "cryptography", "msgspec", "structlog", "prometheus_client",
-    "yaml", "PIL", "qrcode", "rich", "tenacity", "yarl", "asyncio",
+    "yaml", "PIL", "qrcode", "reportlab", "rich", "tenacity", "yarl", "asyncio",
 }  # fmt: skip
 MODULES = sorted(Path(cli.__file__).parent.rglob("*.py"))
 

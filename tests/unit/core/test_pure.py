@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "re": None,
     "types": None,
     "typing": None,
-    "urllib.parse": {"quote"},
+    "urllib.parse": {"quote", "unquote"},
     "uuid": {"UUID", "uuid5"},
 }
 BUILTINS = {"open", "print", "input", "eval", "exec", "compile", "__import__", "breakpoint", "hash", "id"}

@@ -72,7 +72,8 @@ async def test_the_last_document_makes_the_snapshot_and_queues_its_sealing() -> 
     assert tx.params("builds/move")["snapshot_id"] == SNAPSHOT
     [job] = tx.queued
     assert (job.type, job.idempotency_key) == ("BUILD_SNAPSHOT", str(SNAPSHOT))
-    assert job.payload == {"snapshot_id": str(SNAPSHOT), "seal": True, "build_id": str(BUILD)}
+    ids = {"snapshot_id": str(SNAPSHOT), "passport_id": str(a_build().passport_id), "build_id": str(BUILD)}
+    assert job.payload == ids | {"seal": True}
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import pytest
 import zxingcpp
 from PIL import Image
 from qrcode import QRCode, util
-from qrcode.constants import ERROR_CORRECT_M
+from qrcode.constants import ERROR_CORRECT_M, ERROR_CORRECT_Q
 
 from bpc_worker.core.base.hashing import sha256, sha256_hex
 from bpc_worker.core.passport.qr_mask import penalty
 from bpc_worker.core.passport.qr_text import QrCapacityError, gs1_digital_link, qr_text
-from bpc_worker.domain.qr_image import QrMatrix, qr_matrix, qr_png
+from bpc_worker.domain.qr_image import QrMatrix, qr_matrix, qr_png, qr_size
 
 BPC1_TEXT = qr_text(
     passport_version_id=UUID("6f1c7a52-0c5e-5d0b-9a51-3f0f6f0c1e77"),
@@ -52,8 +52,8 @@ def random_bpc1_text(seed: int) -> str:
     )
 
 
-def qrcode_of(text: str, mask: int | None = None) -> QRCode:
-    code = QRCode(error_correction=ERROR_CORRECT_M, border=0, mask_pattern=mask)
+def qrcode_of(text: str, mask: int | None = None, level: int = ERROR_CORRECT_M) -> QRCode:
+    code = QRCode(error_correction=level, border=0, mask_pattern=mask)
     code.add_data(text, optimize=0)
     code.make(fit=True)
     return code
@@ -149,6 +149,15 @@ def test_random_texts_get_the_mask_and_the_modules_of_qrcode() -> None:
     assert masks == set(range(8))
 
 
+def test_texts_of_level_q_get_the_mask_and_the_modules_of_qrcode() -> None:
+    for text in random_texts[::3]:
+        best = qrcode_of(text, mask=0, level=ERROR_CORRECT_Q).best_mask_pattern()
+        expected = as_matrix(qrcode_of(text, mask=best, level=ERROR_CORRECT_Q), best)
+
+        assert qr_matrix(text, "Q") == expected, text
+        assert qr_size(text, "Q") == expected.size
+
+
 @pytest.mark.parametrize("text", ["1", "A" * 20, LINK, "a" * 120, BPC1_TEXT, "7" * 1200, "ab" * 700])
 def test_each_mask_gets_the_penalty_of_qrcode(text: str) -> None:
     code = qrcode_of(text, mask=0)
@@ -182,6 +191,12 @@ def test_a_text_beyond_version_40_is_refused(characters: str, most: int) -> None
     assert version_of(qr_matrix(characters * most)) == 40
     with pytest.raises(QrCapacityError, match=f"^{most + 1} bytes take .* holds 18672$"):
         qr_matrix(characters * (most + 1))
+
+
+def test_level_q_holds_less() -> None:
+    assert version_of(qr_matrix("a" * 1663, "Q")) == 40
+    with pytest.raises(QrCapacityError, match=r"the largest QR code of level Q holds 13328$"):
+        qr_matrix("a" * 1664, "Q")
 
 
 def test_a_text_of_megabytes_is_refused_like_any_other() -> None:

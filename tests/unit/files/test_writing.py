@@ -12,6 +12,7 @@ from bpc_worker.files.writing import (
     ExportFileError,
     ExportRefusedError,
     folder_below,
+    remove_unfinished,
     replace_whole,
     whole_file,
     write_new,
@@ -196,3 +197,26 @@ def test_a_file_system_without_hard_links_takes_new_files_too(
 
     assert (tmp_path / "a").read_bytes() == (b"theirs" if taken else b"ours")
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
+
+
+def test_only_a_file_that_must_last_waits_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[int] = []
+    monkeypatch.setattr(os, "fsync", waits.append)
+
+    assert write_new(tmp_path, "a", b"one", durable=False)
+    assert waits == []
+    assert write_new(tmp_path, "b", b"one")
+    assert len(waits) == 2  # the file and its folder
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    kept = {"a", ".bpc-lock", "b.part", ".hidden.part"}
+    for name in (*kept, ".bpc-0011223344556677.part"):
+        (tmp_path / name).touch()
+
+    remove_unfinished(tmp_path)
+
+    assert {each.name for each in tmp_path.iterdir()} == kept

@@ -86,7 +86,8 @@ async def test_a_compilation_that_can_never_work_is_counted_by_its_code() -> Non
     bench = Workbench(handlers=compile_passport.SPEC, answers={"passports/read": []})
     unknown = str(an_id(1))
     ids = ("passport_id", "snapshot_id", "rule_package_version_id")
-    await bench.enqueue(a_job("COMPILE_PASSPORT", payload=dict.fromkeys(ids, unknown)))
+    payload = dict.fromkeys(ids, unknown) | {"law_date": "2027-02-18"}
+    await bench.enqueue(a_job("COMPILE_PASSPORT", payload=payload))
     job = (await bench.drain()).only
 
     assert (job.status, job.code) == ("FAILED", "NOT_FOUND")

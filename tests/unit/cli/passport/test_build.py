@@ -14,6 +14,7 @@ def a_build(state: BuildStatus, *troubles: Trouble, errors: list[dict[str, objec
     found = BuildState(
         build_id=BUILD, passport_id=BUILD, state=state, documents=[], errors=errors,
         snapshot_id=None, passport_version_id=None,
+        unique_identifier="https://passports.example/p/0123456789ABCDEF",
     )  # fmt: skip
     return Watched(found, [*troubles])
 

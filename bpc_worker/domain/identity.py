@@ -1,0 +1,83 @@
+"""What a passport tells of its operator, facility, product and identity: facts of the sealed snapshot.
+
+They are copied from the tables when it is sealed; a later change of the tables changes no version.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+import msgspec
+
+from bpc_worker.core.base import canonical_json
+from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.base.identifier import STAND_IN_HOST, host_of
+from bpc_worker.core.passport.snapshot import FactRef
+from bpc_worker.domain.records import Fact, Passport
+from bpc_worker.handler_api import Code, Permanent, Reading, Tx
+from bpc_worker.rows import one
+
+IDENTITY = "Identity"
+
+_SCHEMA_VERSION = 1
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """Of each its members as they stand in the tables; None where there is no row."""
+
+    identity: dict[str, object]
+    product: dict[str, object]
+    operator: dict[str, object] | None
+    facility: dict[str, object] | None
+
+
+async def facts_about(reading: Reading, tenant_id: UUID, passport_id: UUID) -> list[Fact]:
+    params = {"tenant_id": tenant_id, "passport_id": passport_id}
+    known = one(await reading.query("passports/known", params), _Known, "passport")
+    members = {
+        IDENTITY: known.identity,
+        "Product": known.product,
+        "Operator": known.operator,
+        "Facility": known.facility,
+    }
+    return [_fact(fact_type, found) for fact_type, found in members.items() if found is not None]
+
+
+def _fact(fact_type: str, members: Mapping[str, object]) -> Fact:
+    """What nobody has said is left out, so that a rule can ask whether it is there."""
+    told = {name: value for name, value in members.items() if value is not None and value != {}}
+    return Fact(fact_type, fact_type.lower(), canonical_json.encode(told))
+
+
+def reference(fact: Fact) -> FactRef:
+    return FactRef(fact.fact_type, fact.fact_key, sha256(fact.canonical))
+
+
+async def copy_in(tx: Tx, tenant_id: UUID, snapshot_id: UUID, facts: Sequence[Fact]) -> None:
+    """Into a snapshot that is BUILDING and held."""
+    if not facts:
+        return
+    columns = {
+        "tenant_id": tenant_id,
+        "fact_types": [each.fact_type for each in facts],
+        "fact_keys": [each.fact_key for each in facts],
+        "schema_versions": [_SCHEMA_VERSION for _ in facts],
+        "canonicals": [each.canonical for each in facts],
+    }
+    await tx.query("facts/add", columns)
+    await tx.query("snapshots/copy_in", columns | {"snapshot_id": snapshot_id})
+
+
+def check_about(facts: Sequence[Fact], passport: Passport, *, stand_in: bool) -> None:
+    """A snapshot that tells whose it is makes no passport of another battery; and there is its host."""
+    for fact in facts:
+        if fact.fact_type == IDENTITY:
+            told = msgspec.json.decode(fact.canonical, type=dict[str, str])
+            whose = told.get("unique_identifier")
+            if whose != passport.unique_identifier:
+                message = f"the snapshot is about {whose}, the passport is {passport.unique_identifier}"
+                hint = "seal another with `bpc-worker snapshot seal --passport`"
+                raise Permanent(Code.VALIDATION_ERROR, f"{message}; {hint}")
+    if not stand_in and host_of(passport.unique_identifier) == STAND_IN_HOST:
+        message = f"{passport.unique_identifier} is an identifier of development, and env is prod"
+        hint = "`bpc-worker host add`, then a serial of its own for the battery"
+        raise Permanent(Code.CONFIG_MISSING, f"{message}; {hint}")

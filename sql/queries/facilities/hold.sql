@@ -1,0 +1,4 @@
+-- A facility by name, held until the transaction ends.
+SELECT facility_id, operator_id, name, address, identifiers
+FROM facilities WHERE tenant_id = %(tenant_id)s AND name = %(name)s
+FOR UPDATE

@@ -1,0 +1,3 @@
+-- An operator by name.
+SELECT operator_id, name, address, contact, web, identifiers
+FROM operators WHERE tenant_id = %(tenant_id)s AND name = %(name)s
