@@ -33,6 +33,7 @@ _NO_KEY = {
     signing.Fault.OTHER_KEY,
     signing.Fault.NOT_ACTIVE,
     signing.Fault.REVOKED,
+    signing.Fault.OTHER_PURPOSE,
 }
 _RESTRICT_VIOLATION = "23001"
 _ANOTHER_TURN_SECONDS = 1.0

@@ -75,8 +75,8 @@ def _fits(case: Case, signer: Signer, registries: Sequence[tuple[str, list[DictR
             absent.append(tenant)
         elif bytes(found["public_key"]) != signer.public_key:
             yield _another("keys.other_seed", tenant, signer, "stands for another key in the registry of")
-        elif any(_is_revoked(key, signer.public_key) for key in keys) and found["status"] != "REVOKED":
-            yield _another("keys.revoked", tenant, signer, "is revoked under another name in the registry of")
+        elif "passport" not in found["purposes"]:
+            yield _another("keys.purpose", tenant, signer, "is not for passports in the registry of")
         elif found["status"] != "ACTIVE":
             yield _another(
                 "keys.not_active",
@@ -94,10 +94,6 @@ def _fits(case: Case, signer: Signer, registries: Sequence[tuple[str, list[DictR
             paste="shell",
             level=case.grave,
         )
-
-
-def _is_revoked(key: DictRow, public_key: bytes) -> bool:
-    return key["status"] == "REVOKED" and bytes(key["public_key"]) == public_key
 
 
 def _signs(signer: Signer) -> Iterator[Finding]:
@@ -127,8 +123,8 @@ def _unusable(registries: Sequence[tuple[str, list[DictRow]]]) -> Iterator[Findi
                 yield Finding(
                     check="keys.unusable",
                     what=f"key {key['key_id']!r} in the registry of {tenant}: {error.message}",
-                    why="somebody put it there behind the commands; nothing of this tenant is signed or "
-                    "verified beside it",
+                    why="somebody put it there behind the commands; it is skipped, and what names it is "
+                    "neither signed nor verified",
                     fix="SET session_replication_role = replica;  -- as a superuser\n"
                     f"DELETE FROM signing_keys AS k USING tenants AS t WHERE t.name = {literal(tenant)}"
                     f" AND t.tenant_id = k.tenant_id AND k.key_id = {literal(key['key_id'])};\n"

@@ -9,7 +9,7 @@ from bpc_worker.handler_api import Signer
 
 
 def key_registry(keys: Sequence[SigningKey]) -> signing.KeyRegistry:
-    """SignatureError for a key that cannot have come in by the front door."""
+    """A key that cannot have come in by the front door is skipped; `doctor` names it."""
     return signing.KeyRegistry(
         {key.key_id: signing.RegisteredKey(key.public_key, key.status, key.purposes) for key in keys}
     )

@@ -18,7 +18,7 @@ from bpc_worker.domain.records import Fact, PassportVersion, SigningKey
 from bpc_worker.domain.signing import key_registry
 from bpc_worker.domain.states import Granularity
 from bpc_worker.handler_api import Code, Permanent, Reading
-from bpc_worker.rows import all_of, one
+from bpc_worker.rows import all_of, one, value
 
 
 class Row(PassportVersion, frozen=True, kw_only=True):
@@ -82,14 +82,12 @@ class StoredVersion(msgspec.Struct, frozen=True):
     facts: list[StoredFact]
     sources: list[Source]
     keys: list[SigningKey]
+    superseded_by: str | None = None  # the id of the version that took its place
 
     @property
     def registry(self) -> signing.KeyRegistry:
-        """The tenant's; in our words for a key that cannot have come in by the front door."""
-        try:
-            return key_registry(self.keys)
-        except signing.SignatureError as error:
-            raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error.message}") from error
+        """The tenant's."""
+        return key_registry(self.keys)
 
     def without_secrets(self) -> "StoredVersion":
         """For a child: without the seed of the salts, and each fact once."""
@@ -184,4 +182,10 @@ async def read_stored(tx: Reading, tenant_id: UUID, passport_version_id: UUID) -
         facts=sorted(facts, key=lambda each: (each.fact_type, each.fact_key)),
         sources=sorted(sources, key=lambda each: (each.fact_type, each.fact_key, each.place)),
         keys=all_of(await tx.query("keys/registry", tenant), SigningKey),
+        superseded_by=await _superseded_by(tx, version | {"passport_id": row.passport_id}),
     )
+
+
+async def _superseded_by(tx: Reading, version: Mapping[str, object]) -> str | None:
+    rows = await tx.query("passports/superseded_by", version)
+    return value(rows, str) if rows else None

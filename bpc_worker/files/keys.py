@@ -3,6 +3,7 @@
 import re
 import secrets
 from base64 import b64decode, b64encode, urlsafe_b64encode
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -22,18 +23,28 @@ class KeyFileError(Exception):
 
 class Entry(msgspec.Struct, frozen=True):
     key_id: str
-    public_key: str
+    public_key: str  # base64 or hex
     status: signing.KeyStatus
+    purposes: frozenset[signing.Purpose] = signing.USUAL_PURPOSES
 
 
-class _Registry(msgspec.Struct, frozen=True):
+class _File(msgspec.Struct, frozen=True):
     keys: list[Entry]
+    issuers: tuple[str, ...] = ()
 
 
-def read_registry(path: Path) -> signing.KeyRegistry:
-    """The public keys that count: `{"keys": [{"key_id", "public_key" (base64 or hex), "status"}]}`."""
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """The public keys that count, and for whom they speak: https://HOST of unique identifiers."""
+
+    registry: signing.KeyRegistry
+    issuers: tuple[str, ...]
+
+
+def read_key_file(path: Path) -> KeyFile:
+    """`{"issuers": […], "keys": [{"key_id", "public_key", "purposes", "status"}]}`."""
     try:
-        found = msgspec.json.decode(read_at_most(path, _MAX_REGISTRY_BYTES), type=_Registry)
+        found = msgspec.json.decode(read_at_most(path, _MAX_REGISTRY_BYTES), type=_File)
     except OSError as error:
         raise KeyFileError(f"{path}: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -43,12 +54,9 @@ def read_registry(path: Path) -> signing.KeyRegistry:
         if not entry.key_id or entry.key_id in keys:
             raise KeyFileError(f"{path}: keys[{at}]: key_id {entry.key_id!r} is empty or there twice")
         keys[entry.key_id] = signing.RegisteredKey(
-            public_key(entry.public_key, f"{path}: keys[{at}]: public_key"), entry.status
+            public_key(entry.public_key, f"{path}: keys[{at}]: public_key"), entry.status, entry.purposes
         )
-    try:
-        return signing.KeyRegistry(keys)
-    except signing.SignatureError as error:
-        raise KeyFileError(f"{path}: {error}") from error
+    return KeyFile(signing.KeyRegistry(keys), found.issuers)
 
 
 def public_key(text: str, where: str) -> bytes:

@@ -3,6 +3,7 @@
 from uuid import UUID, uuid5
 
 from bpc_worker.core.base import signing
+from bpc_worker.core.base.identifier import STAND_IN_HOST
 from bpc_worker.domain.events import Happened
 from bpc_worker.domain.records import SigningKey
 from bpc_worker.domain.signing import key_registry
@@ -16,27 +17,36 @@ from bpc_worker.rows import all_of
 _NAMESPACE = UUID("bab0bf6b-76b4-5211-ad98-fa54de20165b")
 _LONGEST_ID = 200
 _RESTRICT_VIOLATION = "23001"
+_ACTIVE = signing.KeyStatus.ACTIVE
 
 
 @again
-async def add_key(pipeline: PipelineSession, key_id: str, public_key: bytes) -> bool:
+async def add_key(
+    pipeline: PipelineSession,
+    key_id: str,
+    public_key: bytes,
+    purposes: frozenset[signing.Purpose] = signing.USUAL_PURPOSES,
+) -> bool:
     """ACTIVE from now on; False when it was there already. A key id stands for one key for ever."""
-    _check(pipeline, key_id, public_key)
+    _check(pipeline, key_id, public_key, purposes)
     async with pipeline.transaction() as tx:
         params = {"tenant_id": pipeline.tenant_id, "key_id": key_id, "public_key": public_key}
-        added = bool(await tx.query("keys/add", params))
-        _check_trusted(await _keys(pipeline, tx), key_id, public_key)
+        added = bool(await tx.query("keys/add", params | {"purposes": sorted(purposes)}))
+        _check_there(await _keys(pipeline, tx), SigningKey(key_id, public_key, _ACTIVE, purposes))
         if added:
             await _tell(pipeline, tx, "KEY_ADDED", key_id, public_key)
         return added
 
 
-def _check(pipeline: PipelineSession, key_id: str, public_key: bytes) -> None:
+def _check(
+    pipeline: PipelineSession, key_id: str, public_key: bytes, purposes: frozenset[signing.Purpose]
+) -> None:
     if not (key_id.isprintable() and key_id.strip() == key_id != "" and len(key_id) <= _LONGEST_ID):
         message = f"a key id has 1 to {_LONGEST_ID} printable characters, and no blanks around them"
         raise Permanent(Code.VALIDATION_ERROR, message)
     try:
         signing.check_public_key(public_key)
+        signing.check_purposes(purposes)
     except signing.SignatureError as error:
         raise Permanent(Code.VALIDATION_ERROR, error.message) from error
     if pipeline.settings.env == "prod" and public_key == development_signer().public_key:
@@ -46,19 +56,24 @@ def _check(pipeline: PipelineSession, key_id: str, public_key: bytes) -> None:
         raise Permanent(Code.FORBIDDEN, message)
 
 
-def _check_trusted(keys: list[SigningKey], key_id: str, public_key: bytes) -> None:
-    """A retired or revoked key does not come back, under another name neither."""
-    [there] = [key for key in keys if key.key_id == key_id]
-    if there.public_key != public_key:
-        message = f"key id {key_id!r} stands for another key: choose another id"
-        raise Permanent(Code.VALIDATION_ERROR, message)
-    past = [key for key in keys if key.public_key == public_key and key.status != signing.KeyStatus.ACTIVE]
-    if past:
-        message = (
-            f"this key is {past[0].status}, as {past[0].key_id!r}, and stays so; "
-            "`bpc-worker keys generate` makes another"
+def _check_there(keys: list[SigningKey], wanted: SigningKey) -> None:
+    """The registry has what was to be added: the database leaves alone what was there, by id or by key."""
+    there = next((key for key in keys if key.key_id == wanted.key_id), None)
+    if there is None:
+        other = next(key for key in keys if key.public_key == wanted.public_key)
+        trouble = f"this key is there already, as {other.key_id!r}, and {other.status}: a key has one id"
+    elif there.public_key != wanted.public_key:
+        trouble = f"key id {wanted.key_id!r} stands for another key: choose another id"
+    elif there.status != wanted.status:
+        trouble = (
+            f"key {there.key_id!r} is {there.status}, and stays so; `bpc-worker keys generate` makes another"
         )
-        raise Permanent(Code.VALIDATION_ERROR, message)
+    elif there.purposes != wanted.purposes:
+        named = ", ".join(sorted(there.purposes))
+        trouble = f"key {there.key_id!r} is there already, for {named}: a key keeps its purposes"
+    else:
+        return
+    raise Permanent(Code.VALIDATION_ERROR, trouble)
 
 
 async def change_key(pipeline: PipelineSession, key_id: str, status: signing.KeyStatus) -> bool:
@@ -96,16 +111,18 @@ async def list_keys(pipeline: PipelineSession) -> list[SigningKey]:
     return await pipeline.rows("keys/registry", SigningKey)
 
 
+async def keys_and_issuers(pipeline: PipelineSession) -> tuple[list[SigningKey], list[str]]:
+    """What verifiers need: the keys, and the issuers they speak for, which are the hosts of identifiers."""
+    async with pipeline.reading() as tx:
+        rows = await tx.query("hosts/list", {"tenant_id": pipeline.tenant_id})
+        hosts = [str(row["host"]) for row in rows]
+        if not hosts and pipeline.settings.env != "prod":
+            hosts = [STAND_IN_HOST]
+        return await _keys(pipeline, tx), [f"https://{host}" for host in hosts]
+
+
 async def registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
     return key_registry(await _keys(pipeline, tx))
-
-
-async def sound_registry(pipeline: PipelineSession, tx: Tx) -> signing.KeyRegistry:
-    """The same in our words for a key that cannot have come in by the front door."""
-    try:
-        return await registry(pipeline, tx)
-    except signing.SignatureError as error:
-        raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error.message}") from error
 
 
 async def _key(pipeline: PipelineSession, tx: Tx, key_id: str) -> SigningKey:

@@ -81,10 +81,28 @@ CREATE TABLE signing_keys (
   key_id     text NOT NULL CHECK (length(key_id) BETWEEN 1 AND 200),
   public_key bytea NOT NULL CHECK (octet_length(public_key) = 32),
   status     text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('ACTIVE', 'RETIRED', 'REVOKED')),
+  -- The key of status lists signs every hour unseen, and is for nothing else.
   purposes   text[] NOT NULL DEFAULT '{passport,checkpoint}' CHECK (
-    purposes <@ '{passport,checkpoint}' OR purposes = '{status}'),
+    purposes <> '{}' AND purposes <@ '{passport,checkpoint}' OR purposes = '{status}'),
   created_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (tenant_id, key_id)
+  PRIMARY KEY (tenant_id, key_id),
+  CONSTRAINT signing_keys_one_name UNIQUE (tenant_id, public_key),
+  -- Every spelling of the points of order 1, 2, 4 and 8: under them one signature fits many messages.
+  CONSTRAINT signing_keys_small_order CHECK (public_key NOT IN (
+    '\x0100000000000000000000000000000000000000000000000000000000000000',
+    '\x0100000000000000000000000000000000000000000000000000000000000080',
+    '\xeeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+    '\xeeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
+    '\xecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+    '\xecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
+    '\x0000000000000000000000000000000000000000000000000000000000000000',
+    '\x0000000000000000000000000000000000000000000000000000000000000080',
+    '\xedffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+    '\xedffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
+    '\x26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+    '\x26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85',
+    '\xc7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+    '\xc7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa'))
 );
 
 CREATE TABLE passport_versions (
@@ -196,7 +214,7 @@ CREATE TRIGGER rule_tests_runs_stay BEFORE UPDATE OR DELETE ON rule_tests_runs
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was tested stays');
 CREATE TRIGGER passports_stay BEFORE UPDATE OR DELETE ON passports
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a passport keeps its battery and its identifier');
-CREATE TRIGGER signing_keys_keep_key BEFORE UPDATE OF tenant_id, key_id, public_key, created_at ON signing_keys
+CREATE TRIGGER signing_keys_keep_key BEFORE UPDATE OF tenant_id, key_id, public_key, purposes, created_at ON signing_keys
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a key id stands for one key: add another');
 CREATE TRIGGER signing_keys_status BEFORE UPDATE OF status ON signing_keys
 FOR EACH ROW EXECUTE FUNCTION bpc_guard_status('ACTIVE>RETIRED', 'ACTIVE>REVOKED', 'RETIRED>REVOKED');
@@ -247,7 +265,7 @@ GRANT INSERT ON rule_packages, battery_products, passports, passport_builds, pas
 -- Not the status: rules are tested before they are published, whoever adds them, and a run of tests is a worker's to write.
 GRANT INSERT (rule_package_version_id, tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256)
   ON rule_package_versions TO bpc_app;
-GRANT INSERT (tenant_id, key_id, public_key) ON signing_keys TO bpc_app;
+GRANT INSERT (tenant_id, key_id, public_key, purposes) ON signing_keys TO bpc_app;
 GRANT UPDATE (status) ON rule_package_versions, passport_versions, signing_keys TO bpc_app;
 GRANT UPDATE (state, snapshot_id, passport_version_id, errors, finished_at) ON passport_builds TO bpc_app;
 GRANT UPDATE (kind, mime_type, number_format, sha256, sent, document_version_id) ON passport_build_documents TO bpc_app;

@@ -160,12 +160,20 @@ def test_a_version_comes_into_force_supersedes_another_and_is_revoked(signed: Si
     assert said(signed, "activate", second) == second
     assert said(signed, "activate", SERIAL) == second
     assert statuses(signed) == {first: "SUPERSEDED", second: "ACTIVE"}
+    assert said(signed, "verify", second, "--current").splitlines()[-2].startswith("valid and in force: ")
+    former, not_current = run(signed, "verify", first), run(signed, "verify", first, "--current")
+    assert (former.returncode, not_current.returncode) == (0, 1)
+    assert f"valid as issued, superseded by {second}: " in former.stdout
     back = run(signed, "activate", first)
     assert back.returncode == 2
     assert "SUPERSEDED, not SIGNED" in back.stderr
     assert said(signed, "revoke", second, "--reason", "the mass was wrong") == second
     assert said(signed, "revoke", second, "--reason", "again") == second
     assert statuses(signed) == {first: "SUPERSEDED", second: "REVOKED"}
+    revoked, machine = run(signed, "verify", second), run(signed, "verify", second, "--json")
+    assert (revoked.returncode, machine.returncode) == (1, 1)
+    assert "\nnot valid: revoked: " in revoked.stdout
+    assert json.loads(machine.stdout)["valid"] is False
     told = [
         (kind, data)
         for kind, data in events(signed)
@@ -235,7 +243,7 @@ def test_a_passport_is_verified_and_explained_down_to_the_cell(signed: Signed) -
         " WHERE external_ref = 'battery.json'"
     )["hex"]
 
-    assert (verified["valid"], verified["status"], verified["absent"]) == (True, "SIGNED", [])
+    assert (verified["valid"], verified["status"], verified["current"]) == (True, "NOT_IN_FORCE", False)
     assert "from battery.json " in explained
     assert f"(sha256 {sha256})" in explained
     assert run(signed, "explain", SERIAL, "no.such.field").returncode == 3

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -209,7 +210,7 @@ def test_rules_are_added_tested_and_published(db: Database, run: Run, tmp_path: 
 
 def test_the_registry_of_keys_is_what_verification_reads(db: Database, run: Run, tmp_path: Path) -> None:
     from bpc_worker.core.base.signing import Ed25519Signer, KeyStatus
-    from bpc_worker.files.keys import read_registry
+    from bpc_worker.files.keys import read_key_file
 
     key = Ed25519Signer("", bytes(range(32))).public_key
     out = tmp_path / "keys.json"
@@ -228,13 +229,29 @@ def test_the_registry_of_keys_is_what_verification_reads(db: Database, run: Run,
     assert half.returncode == unsure.returncode == 2
     assert "--public-key" in half.stderr
     assert "--yes" in unsure.stderr
-    found = read_registry(out).keys
+    found = read_key_file(out).registry.keys
     assert (found["2027-01"].public_key, found["2027-01"].status) == (key, KeyStatus.REVOKED)
     assert found["development"].status is KeyStatus.RETIRED
     assert json.loads(out.read_text())["keys"] == listed == json.loads(ok(run("keys", "export")))["keys"]
+    assert read_key_file(out).issuers == ("https://passports.example",)
     events = db.run("SELECT event_type, actor_id FROM events ORDER BY occurred_at")
     assert [row["event_type"] for row in events] == ["KEY_ADDED", "KEY_ADDED", "KEY_RETIRED", "KEY_REVOKED"]
     assert {row["actor_id"] for row in events} == {"user:bpc_app_login"}
+
+
+def test_a_key_of_status_lists_has_that_purpose_alone(run: Run) -> None:
+    seed = b64encode(bytes(range(32))).decode()
+    settings = {"BPC_SIGNING_STATUS_KEY_ID": "status-1", "BPC_SIGNING_STATUS_PRIVATE_KEY": seed}
+
+    unset = run("keys", "add", "--purpose", "status")
+    mixed = run("keys", "add", "--purpose", "status", "--purpose", "passport")
+    assert ok(run("keys", "add", "--purpose", "status", **settings)) == "status-1"
+    [listed] = objects(run("keys", "list", "--json"))
+
+    assert unset.returncode == mixed.returncode == 2
+    assert "BPC_SIGNING_STATUS_KEY_ID" in unset.stderr
+    assert "a key for status lists has no other purpose" in mixed.stderr
+    assert (listed["key_id"], listed["purposes"]) == ("status-1", ["status"])
 
 
 def test_the_key_of_a_signing_command_is_added_in_production_too(db: Database, run: Run) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -88,13 +88,19 @@ def whole_view(made: Compiled) -> str:
     return assemble(jws(signed, KEY_ID, SIGNER.sign(Kind.VIEW, signed)), made.evaluated.disclosures)
 
 
-def write_keys(folder: Path, **changes: object) -> Path:
+def write_keys(
+    folder: Path,
+    *others: Mapping[str, object],
+    issuers: Sequence[str] | None = None,
+    **changes: object,
+) -> Path:
     """A registry file with the test key."""
     entry = {
         "key_id": KEY_ID, "public_key": b64encode(SIGNER.public_key).decode(), "status": "ACTIVE",
     } | changes  # fmt: skip
     file = folder / "keys.json"
-    file.write_text(json.dumps({"keys": [entry]}))
+    named = {} if issuers is None else {"issuers": issuers}
+    file.write_text(json.dumps(named | {"keys": [entry, *others]}))
     return file
 
 

@@ -13,7 +13,6 @@ import base64
 import calendar
 import difflib
 import hashlib
-import hmac
 import importlib.util
 import json
 import sys
@@ -21,6 +20,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -202,11 +202,12 @@ def fact(fact_type: str, fact_key: str, content: str = "") -> dict[str, str]:
 def snapshot_vector(description: str, facts: list[dict[str, str]]) -> dict[str, Any]:
     """`facts` in any order; the order of UTF-8 bytes is made here by comparing bytes."""
     ordered = sorted(facts, key=lambda each: (each["fact_type"].encode(), each["fact_key"].encode()))
-    document = {"snapshot_version": "BPC-SNAPSHOT-1", "snapshot_id": id_of("snapshot"), "facts": ordered}
-    data = canonical(document)
+    salt = views().snapshot_salt().hex()
+    named = {"snapshot_version": "BPC-SNAPSHOT-2", "snapshot_id": id_of("snapshot")}
+    data = canonical({**named, "salt": salt, "facts": ordered})
     return {
         "description": description,
-        "input": {"snapshot_id": id_of("snapshot"), "facts": facts},
+        "input": {"snapshot_id": id_of("snapshot"), "salt": salt, "facts": facts},
         "expected": {"canonical": data.decode(), "sha256": sha256(data).hex()},
     }
 
@@ -228,7 +229,7 @@ def snapshot_vectors() -> Vectors:
 VERSION_NAMESPACE = uuid.UUID("bab0bf6b-76b4-5211-ad98-fa54de20165b")
 KEY_SEED = sha256(b"the signing key of the vectors")
 DISCLOSURE_KEY = sha256(b"the disclosure key of the vectors")
-BUILD, LAW_DATE, ISSUED_AT = "bpc-core-1", "2027-02-18", "2027-03-01T09:30:00.000000Z"
+BUILD, LAW_DATE, ISSUED_AT = "bpc-core-2", "2027-02-18", "2027-03-01T09:30:00.000000Z"
 
 
 def version_name() -> bytes:
@@ -244,97 +245,14 @@ def version_id() -> str:
     return str(uuid.UUID(bytes=bytes(data)))
 
 
-def field(path: str, value: object, *audiences: str) -> dict[str, Any]:
-    return {"path": path, "audiences": list(audiences), "value": value}
+def views() -> Any:
+    """What makes views; it knows the members of the receipt, and the receipt the hash of its fields."""
+    return loaded("view_vectors").Maker(sys.modules[__name__])
 
 
-def leaf_of(seed: bytes, item: dict[str, Any]) -> dict[str, Any]:
-    salt = hmac.new(seed, item["path"].encode(), "sha256").digest()[:16]
-    return {**item, "audiences": sorted(item["audiences"]), "salt": salt.hex()}
-
-
-def view_of(leaves: list[dict[str, Any]], audience: str) -> dict[str, Any]:
-    data = [canonical(leaf) for leaf in leaves]
-    shown = [
-        {"leaf": leaf, "leaf_index": index, "inclusion_path": hexes(path(index, data))}
-        for index, leaf in enumerate(leaves)
-        if audience in leaf["audiences"]
-    ]
-    head = {"disclosure_version": "BPC-DISCLOSE-1", "audience": audience, "tree_size": len(leaves)}
-    return {**head, "fields": shown}
-
-
-def disclose_vector(description: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
-    seed = hmac.new(DISCLOSURE_KEY, version_id().encode("ascii"), "sha256").digest()
-    leaves = sorted((leaf_of(seed, item) for item in fields), key=lambda leaf: leaf["path"].encode())
-    data = [canonical(leaf) for leaf in leaves]
-    key = DISCLOSURE_KEY.hex()
+def receipt_members() -> dict[str, Any]:
     return {
-        "description": description,
-        "input": {"disclosure_key": key, "passport_version_id": version_id(), "fields": fields},
-        "expected": {
-            "seed": seed.hex(),
-            "leaves": [each.decode() for each in data],
-            "leaf_hashes": hexes(tree_hash([each]) for each in data),
-            "root": tree_hash(data).hex(),
-            "views": {
-                audience: view_of(leaves, audience)
-                for audience in ("public", "legitimate_interest", "authorities", "commission")
-            },
-        },
-    }
-
-
-def disclose_fields() -> list[dict[str, Any]]:
-    return [
-        field("identity.category", "EV", "public", "legitimate_interest", "authorities", "commission"),
-        field("materials.hazardous", False, "commission", "legitimate_interest"),
-        field("tests.report", {"status": "withheld", "reason": "not displayed"}, "authorities", "commission"),
-    ]
-
-
-def disclose_vectors() -> Vectors:
-    odd = ["a", "a.b", "B", "é", "\uffff", "\U00010000", "z"]
-    return {
-        "three_fields": disclose_vector("the example of docs/formats.md", disclose_fields()),
-        "one_field": disclose_vector("the root is the leaf's hash", [field("only", None, "public")]),
-        "order_of_bytes": disclose_vector(
-            "leaves stand in the order of UTF-8 bytes of the path",
-            [field(name, {"value": "1.50", "unit": "kWh"}, "public") for name in reversed(odd)],
-        ),
-        "refused": {"description": "views that must not be accepted", "cases": refused_views()},
-    }
-
-
-def refused_views() -> list[dict[str, Any]]:
-    """Each differs from the public view of the example in one thing, at `place`."""
-    example = disclose_vector("", disclose_fields())["expected"]
-    legitimate = example["views"]["legitimate_interest"]["fields"]
-    changes: list[tuple[str, str, Callable[[dict[str, Any]], object]]] = [
-        ("another value", "/fields/0", lambda view: view["fields"][0]["leaf"].update(value="LMT")),
-        ("another salt", "/fields/0", lambda view: view["fields"][0]["leaf"].update(salt="00" * 16)),
-        ("another path", "/fields/0", lambda view: view["fields"][0]["leaf"].update(path="identity.kind")),
-        ("another index", "/fields/0", lambda view: view["fields"][0].update(leaf_index=1)),
-        ("another tree size", "/fields/0", lambda view: view.update(tree_size=2)),
-        ("a shorter path", "/fields/0", lambda view: view["fields"][0]["inclusion_path"].pop()),
-        ("a longer path", "/fields/0", lambda view: view["fields"][0]["inclusion_path"].append("00" * 32)),
-        ("a field of others", "/fields/1/leaf/audiences", lambda view: view["fields"].append(legitimate[1])),
-        ("the same field again", "/fields/1", lambda view: view["fields"].append(view["fields"][0])),
-        ("an unknown audience", "/audience", lambda view: view.update(audience="press")),
-        ("an unknown version", "/disclosure_version", lambda view: view.update(disclosure_version="2")),
-        ("an unknown member", "", lambda view: view.update(note="hello")),
-    ]
-    cases = []
-    for name, place, change in changes:
-        view = json.loads(json.dumps(example["views"]["public"]))
-        change(view)
-        cases.append({"name": name, "place": place, "view": view, "root": example["root"]})
-    return cases
-
-
-def receipt_members() -> dict[str, str]:
-    return {
-        "receipt_version": "BPC-RECEIPT-1",
+        "receipt_version": "BPC-RECEIPT-2",
         "issued_at": ISSUED_AT,
         "tenant_id": id_of("tenant"),
         "passport_version_id": version_id(),
@@ -348,10 +266,16 @@ def receipt_members() -> dict[str, str]:
         "compiler_build_id": BUILD,
         "payload_hash": digest_of("payload"),
         "proof_root_hash": digest_of("proof"),
-        "disclosure_root": disclose_vectors()["three_fields"]["expected"]["root"],
+        "fields_sha256": sha256(canonical(views().fields())).hex(),
         "signature_alg": "ED25519",
         "signing_key_id": "vectors-2027",
         "law_date": LAW_DATE,
+        "unique_identifier": "https://id.example.com/01/09520123456788/21/SN417",
+        "issuer": "https://id.example.com",
+        "status_list_uri": "https://id.example.com/status/7",
+        "status_list_idx": 4711,
+        "rules_name": "battery_core",
+        "audiences": ["authorities", "commission", "legitimate_interest", "public"],
     }
 
 
@@ -359,8 +283,8 @@ def refused_receipts(signed: bytes) -> list[dict[str, Any]]:
     """Each differs from the signed example in one thing, at `place`."""
     good = json.loads(signed)
     upper = {"tenant_id": good["tenant_id"].upper(), "payload_hash": good["payload_hash"].upper()}
-    changes: dict[str, str | None] = {
-        "receipt_version": "BPC-RECEIPT-2",
+    changes: dict[str, object] = {
+        "receipt_version": "BPC-RECEIPT-1",
         "issued_at": "2027-03-01T09:30:00Z",
         "law_date": "2027-02-29",
         "signature_alg": "Ed25519",
@@ -368,6 +292,12 @@ def refused_receipts(signed: bytes) -> list[dict[str, Any]]:
         "compiler_build_id": None,
         "passport_version_id": id_of("another version"),
         "signature": good["signature"].rstrip("="),
+        "unique_identifier": "https://id.example.com/p?serial=417",
+        "issuer": "https://id.example.org",
+        "status_list_uri": "https://id.example.com/status/07",
+        "status_list_idx": "4711",
+        "audiences": ["public", "authorities"],
+        "rules_name": "",
         **upper,
     }
     one_wrong = [
@@ -558,18 +488,23 @@ def qr_vectors() -> Vectors:
 
 
 def beside(name: str, *tools: object) -> Callable[[], Vectors]:
-    """The function of a module in this folder: loaded from its file, as nothing else can be imported here."""
+    """The function of a module in this folder."""
 
     def make() -> Vectors:
-        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        made: Vectors = module.vectors(*tools)
+        made: Vectors = loaded(name).vectors(*tools)
         return made
 
     return make
+
+
+def loaded(name: str) -> ModuleType:
+    """A module in this folder: from its file, as nothing else can be imported here."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 FORMATS: dict[str, Callable[[], Vectors]] = {
@@ -578,7 +513,7 @@ FORMATS: dict[str, Callable[[], Vectors]] = {
     "proof": beside("proof_vectors"),
     "merkle": merkle_vectors,
     "snapshot": snapshot_vectors,
-    "disclose": disclose_vectors,
+    "view": beside("view_vectors", sys.modules[__name__]),
     "receipt": receipt_vectors,
     "sign": sign_vectors,
     "event": event_vectors,

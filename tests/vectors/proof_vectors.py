@@ -1,10 +1,11 @@
-"""Golden vectors of BPC-PROOF-1 and BPC-PASSPORT-1: derivations written by hand, step by step.
+"""Golden vectors of BPC-PROOF-2 and BPC-PASSPORT-2: derivations written by hand, step by step.
 
 Nothing here reads a rule text. Each example holds one, and the steps that it must give are spelled out in
 the order in which an evaluation takes them; the results were worked out on paper.
 """
 
 import hashlib
+import hmac
 import json
 from typing import Any
 
@@ -13,6 +14,8 @@ Steps = list[tuple[str, Step, list[int]]]
 
 PASSPORT_ID, PRODUCT_ID = "5aa51574-544e-590a-b499-3201a6471cba", "6fc694cf-0d81-586c-b399-23507f7402ca"
 
+SEED = bytes(range(32))  # what the salts of these examples are made from
+
 
 def canonical(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
@@ -20,6 +23,10 @@ def canonical(value: object) -> bytes:
 
 def digest(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def salt(name: str) -> str:
+    return hmac.digest(SEED, f"\0{name}".encode(), "sha256")[:16].hex()
 
 
 def fact(fact_type: str, fact_key: str, payload: Step) -> Step:
@@ -43,14 +50,15 @@ def qty(number: str, unit: str) -> Step:
 def proof(steps: Steps, fields: dict[str, int]) -> dict[str, str]:
     """The document, with the root added: its children are the fields in the order of their paths."""
     paths = sorted(fields, key=str.encode)
-    root: tuple[str, Step, list[int]] = ("OP", op("passport", len(paths)), [fields[path] for path in paths])
+    data: Step = {**op("passport", len(paths)), "salt": salt("proof")}
+    root: tuple[str, Step, list[int]] = ("OP", data, [fields[path] for path in paths])
     nodes: list[Step] = []
     for number, (kind, data, children) in enumerate([*steps, root]):
         below = [nodes[child]["hash"] for child in children]
         hashed = digest({"id": number, "type": kind, "data": data, "children_hashes": below})
         nodes.append({"id": number, "type": kind, "hash": hashed, "data": data, "children": children})
     document = {
-        "proof_version": "BPC-PROOF-1",
+        "proof_version": "BPC-PROOF-2",
         "root_hash": nodes[-1]["hash"],
         "nodes": nodes,
         "field_index": fields,
@@ -61,7 +69,8 @@ def proof(steps: Steps, fields: dict[str, int]) -> dict[str, str]:
 def payload(fields: Step, *statements: Step) -> dict[str, str]:
     data = canonical(
         {
-            "schema": "BPC-PASSPORT-1",
+            "schema": "BPC-PASSPORT-2",
+            "salt": salt("payload"),
             "passport_id": PASSPORT_ID,
             "battery_product_id": PRODUCT_ID,
             "fields": fields,
@@ -78,6 +87,7 @@ def vector(description: str, rules: list[str], facts: list[Step], expected: dict
         "law_date": "2027-02-18",
         "passport_id": PASSPORT_ID,
         "battery_product_id": PRODUCT_ID,
+        "seed": SEED.hex(),
     }
     return {"description": description, "input": given, "expected": expected}
 

@@ -17,6 +17,21 @@ class Trusted:
 
     registry: "KeyRegistry"
     source: str
+    issuers: tuple[str, ...] | None = None  # for whom they speak; None: the database knows
+
+    def told(self) -> "Trusted":
+        """Itself, after a word about each key in it that does not count."""
+        for fault in self.registry.skipped:
+            tell(f"skipped in {self.source}: {fault.message}")
+        return self
+
+    def trouble_with(self, issuer: str) -> str | None:
+        """Why these keys do not speak for that issuer; None: they do, or they do not say."""
+        if self.issuers == ():
+            tell(f"the keys of {self.source} name no issuer: nobody has checked that they speak for {issuer}")
+        if not self.issuers or issuer in self.issuers:
+            return None
+        return f"it is of {issuer}, the keys are those of {', '.join(self.issuers)}"
 
     def signer(self, key_id: str, kind: "Kind") -> "SignedBy":
         """Of a signature that has been verified."""
@@ -56,7 +71,7 @@ class SignedBy:
 
 def trusted_keys(keys_file: Path | None) -> Trusted:
     """Of the file that was named; without one nothing can be valid."""
-    from bpc_worker.files.keys import KeyFileError, read_registry
+    from bpc_worker.files.keys import KeyFileError, read_key_file
 
     if keys_file is None:
         fail(
@@ -68,4 +83,5 @@ def trusted_keys(keys_file: Path | None) -> Trusted:
         )
     hint = "`bpc-worker keys export --out keys.json` writes such a file"
     with refused(KeyFileError, hint, what="--keys "):
-        return Trusted(read_registry(keys_file), str(keys_file))
+        found = read_key_file(keys_file)
+    return Trusted(found.registry, str(keys_file), found.issuers).told()

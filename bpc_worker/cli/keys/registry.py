@@ -19,7 +19,7 @@ from bpc_worker.cli._common.output import (
     tell,
 )
 from bpc_worker.cli._common.sessions import in_pipeline
-from bpc_worker.cli._common.startup import settings_from
+from bpc_worker.cli._common.startup import explained, settings_from
 from bpc_worker.cli.keys import keys
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
@@ -32,16 +32,29 @@ _STDOUT = "-"
 @keys.command("add")
 @click.option("--key-id", help="Its name in receipts; default: the configured key's.")
 @click.option("--public-key", help="32 bytes in base64 or hex; default: of the configured key.")
+@click.option(
+    "--purpose", "purposes", type=click.Choice(["passport", "checkpoint", "status"]), multiple=True,
+    help="What it may sign; may be given twice. Default: passport and checkpoint; with status goes no other.",
+)  # fmt: skip
 @tenant_option
 @config_option
-def keys_add(*, key_id: str | None, public_key: str | None, tenant: str, config_path: str | None) -> None:
+def keys_add(
+    *,
+    key_id: str | None,
+    public_key: str | None,
+    purposes: tuple[str, ...],
+    tenant: str,
+    config_path: str | None,
+) -> None:
     r"""Register a public key, so that workers may sign with it, and print its key id.
 
-    Without options it is the public half of the signing key that is configured here.
+    Without options it is the public half of the signing key that is configured here; with --purpose status,
+    that of the configured key of status lists.
 
     \b
     Example: bpc-worker keys add --tenant acme
     """
+    from bpc_worker.core.base.signing import USUAL_PURPOSES, Purpose
     from bpc_worker.pipeline.keys import add_key
 
     if (key_id is None) != (public_key is None):
@@ -51,19 +64,23 @@ def keys_add(*, key_id: str | None, public_key: str | None, tenant: str, config_
             "give both, or neither for the configured key",
         )
     if key_id is None or public_key is None:
-        key_id, key = _configured_key(settings_from(config_path))
+        key_id, key = _configured_key(settings_from(config_path), of_status=purposes == ("status",))
     else:
         key = _public_key(public_key)
-    name = key_id
-    added = in_pipeline(config_path, tenant, add_key, name, key)
+    name, wanted = key_id, frozenset(map(Purpose, purposes)) or USUAL_PURPOSES
+    added = in_pipeline(config_path, tenant, add_key, name, key, wanted)
     click.echo(name)
     tell(f"key {name!r} {'is ACTIVE now' if added else 'was there already'}")
 
 
-def _configured_key(settings: "Settings") -> tuple[str, bytes]:
+def _configured_key(settings: "Settings", *, of_status: bool) -> tuple[str, bytes]:
     from bpc_worker.keys.keyring import DEVELOPMENT_KEY_ID
     from bpc_worker.wiring import keyring
 
+    if of_status:
+        with explained():
+            signer = keyring(settings).status_signer
+        return signer.key_id, signer.public_key
     if settings.signing.key_id is None and settings.env == "prod":
         fail(
             EXIT_USAGE,
@@ -89,7 +106,7 @@ def _public_key(text: str) -> bytes:
 @json_option("One JSON object per key.")
 @config_option
 def keys_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
-    r"""List the tenant's public keys: key id, status, public key in base64, fingerprint (RFC 7638).
+    r"""List the tenant's public keys: id, status, public key in base64, fingerprint (RFC 7638), purposes.
 
     \b
     Example: bpc-worker keys list --tenant acme
@@ -99,18 +116,26 @@ def keys_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
 
     show_list(
         in_pipeline(config_path, tenant, list_keys),
-        lambda each: [each.key_id, each.status, base64(each.public_key), thumbprint(each.public_key)],
+        lambda each: (
+            each.key_id, each.status, base64(each.public_key), thumbprint(each.public_key),
+            ",".join(sorted(each.purposes)),
+        ),
         as_json=as_json,
         encode=lambda each: json_text(_entry(each)),
         nothing="no keys yet; register the configured one with `bpc-worker keys add`",
-    )
+    )  # fmt: skip
 
 
-def _entry(key: "SigningKey") -> dict[str, str]:
+def _entry(key: "SigningKey") -> dict[str, object]:
     """As it stands in a registry file."""
     from bpc_worker.files.keys import base64
 
-    return {"key_id": key.key_id, "public_key": base64(key.public_key), "status": key.status}
+    return {
+        "key_id": key.key_id,
+        "public_key": base64(key.public_key),
+        "purposes": sorted(key.purposes),
+        "status": key.status,
+    }
 
 
 @keys.command("export")
@@ -118,16 +143,17 @@ def _entry(key: "SigningKey") -> dict[str, str]:
 @tenant_option
 @config_option
 def keys_export(*, out: str, tenant: str, config_path: str | None) -> None:
-    r"""Write the tenant's public keys as the file that `passport verify --keys` reads.
+    r"""Write the tenant's public keys, and for whom they speak, as the file that `--keys` names.
 
     \b
     Example: bpc-worker keys export --out keys.json --tenant acme
     """
     from bpc_worker.files.keys import KeyFileError, write_registry
-    from bpc_worker.pipeline.keys import list_keys
+    from bpc_worker.pipeline.keys import keys_and_issuers
 
-    found = in_pipeline(config_path, tenant, list_keys)
-    text = json.dumps({"keys": [_entry(each) for each in found]}, ensure_ascii=False, indent=2)
+    found, issuers = in_pipeline(config_path, tenant, keys_and_issuers)
+    entries = [_entry(each) for each in found]
+    text = json.dumps({"issuers": issuers, "keys": entries}, ensure_ascii=False, indent=2)
     if out == _STDOUT:
         click.echo(text)
         return

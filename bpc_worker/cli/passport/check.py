@@ -3,15 +3,16 @@
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bpc_worker.cli._common.bundle import BUNDLE, parts_of, sources_of
-from bpc_worker.cli._common.options import config_option, json_option, keys_option
+from bpc_worker.cli._common.options import FILE, config_option, json_option, keys_option
 from bpc_worker.cli._common.output import (
     EXIT_FAILED,
     EXIT_NOT_FOUND,
+    EXIT_USAGE,
     fail,
     on_one_line,
     printable,
@@ -19,13 +20,14 @@ from bpc_worker.cli._common.output import (
 )
 from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli._common.startup import explained
-from bpc_worker.cli._common.trust import SignedBy, Trusted, trusted_keys
+from bpc_worker.cli._common.trust import Trusted, trusted_keys
 from bpc_worker.cli.passport import passport
-from bpc_worker.cli.passport.views import is_view, verify_file
+from bpc_worker.cli.passport.asked import Asked
+from bpc_worker.cli.passport.standing import Standing, of_database, of_list
+from bpc_worker.cli.passport.views import is_view, verify_view_file
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.bundle import BundleError, Verified
-    from bpc_worker.core.proof.explain import Sources
     from bpc_worker.core.proof.verify import VerifiedProof
     from bpc_worker.domain.stored import StoredVersion
 
@@ -40,24 +42,26 @@ _tenant_option = click.option(
 @keys_option
 @click.option("--audience", help="Of a view: whom it has to be complete for.")
 @click.option("--id", "identifier", metavar="URL", help="Of a view: the battery it has to be about.")
+@click.option(
+    "--status-list",
+    "list_file",
+    type=FILE,
+    metavar="FILE",
+    help="A fresh copy of the list that tells whether it is in force.",
+)
+@click.option("--current", is_flag=True, help="Exit code 1 also for one that is not in force.")
 @_tenant_option
 @json_option("One JSON object per bundle.")
 @config_option
-def verify(
-    bundles: tuple[str, ...],
-    *,
-    keys_file: Path | None,
-    audience: str | None,
-    identifier: str | None,
-    tenant: str | None,
-    as_json: bool,
-    config_path: str | None,
-) -> None:
+def verify(bundles: tuple[str, ...], **options: Any) -> None:  # Any: as click gives them; Asked names all
     r"""Check a passport: the bundle of an archive, or the view that somebody was given.
 
     A bundle is made again from its facts and rules, and every part compared. Of a view: the signature, every
     disclosure, and whom it is complete for. Neither needs a database; both need the issuer's keys, which are
     those of --keys or BPC_KEYS_FILE alone.
+
+    Whether it is in force is told by the database, or by a status list; without either, it is not known. One
+    that is revoked is not valid. One that is superseded is valid as issued, and not --current.
 
     Exit codes: 0 valid, 1 one is not valid, 2 there is nothing to check, or no keys to check it with.
 
@@ -65,57 +69,47 @@ def verify(
     Example: bpc-worker passport verify passport.zip --keys keys.json
              bpc-worker passport verify view.sd-jwt --audience public --keys keys.json
     """
+    asked = Asked(**options)
     found = [
-        verify_file(
-            bundle, trusted_keys(keys_file), audience=audience, identifier=identifier, as_json=as_json
-        )
-        if tenant is None and is_view(bundle)
-        else _verified(
-            bundle,
-            keys_file=keys_file,
-            tenant=tenant,
-            as_json=as_json,
-            config_path=config_path,
-        )
-        for bundle in bundles
+        verify_view_file(name, asked) if asked.tenant is None and is_view(name) else _verified(name, asked)
+        for name in bundles
     ]
     raise SystemExit(0 if all(found) else EXIT_FAILED)
 
 
-def _verified(
-    bundle: str,
-    *,
-    keys_file: Path | None,
-    tenant: str | None,
-    as_json: bool,
-    config_path: str | None,
-) -> bool:
-    """Whether it is valid, told already."""
-    from bpc_worker.core.base.messages import Kind
-    from bpc_worker.core.passport.bundle import BundleError, verify_bundle
+def _verified(bundle: str, asked: Asked) -> bool:
+    """Whether it is as it was asked for, told already."""
+    from bpc_worker.core.passport.bundle import BundleError
 
-    status: str | None = None
-    stored = _stored(bundle, tenant, config_path)
+    stored = _stored(bundle, asked.tenant, asked.config_path)
+    if stored is not None and asked.list_file is not None:
+        fail(EXIT_USAGE, "--status-list is for a bundle: the database knows the status", "leave it out")
+    keys = _trusted(stored, asked.keys_file)
     try:
-        keys = _trusted(stored, keys_file)
-        if stored is None:
-            parts = parts_of(bundle)
-        else:
-            status, parts = stored.row.status, _stored_parts(stored)
-        verified = verify_bundle(parts, keys.registry)
+        verified = _checked(parts_of(bundle) if stored is None else _stored_parts(stored), keys)
     except BundleError as error:
-        _tell_not_valid(bundle, error, as_json=as_json)
+        _tell_not_valid(bundle, error, as_json=asked.as_json)
         return False
-    by = keys.signer(verified.receipt.signing_key_id, Kind.RECEIPT)
-    _valid(bundle, verified, by, status, as_json=as_json)
-    return True
+    standing = of_list(asked, keys, verified.receipt) if stored is None else of_database(stored)
+    _tell_valid(bundle, verified, keys, standing, as_json=asked.as_json)
+    return standing.is_as(asked)
+
+
+def _checked(parts: dict[str, bytes], keys: Trusted) -> "Verified":
+    """All that the bundle claims, by an issuer for whom the keys speak; else BundleError."""
+    from bpc_worker.core.passport.bundle import RECEIPT, BundleError, verify_bundle
+
+    verified = verify_bundle(parts, keys.registry)
+    if trouble := keys.trouble_with(verified.receipt.issuer):
+        raise BundleError(RECEIPT, trouble)
+    return verified
 
 
 def _trusted(stored: "StoredVersion | None", keys_file: Path | None) -> Trusted:
     """Those that are named go before those of the database, which go with what is in it."""
     if stored is None or keys_file is not None:
         return trusted_keys(keys_file)
-    return Trusted(stored.registry, "the tenant's registry")
+    return Trusted(stored.registry, "the tenant's registry").told()
 
 
 def _stored(wanted: str, tenant: str | None, config_path: str | None) -> "StoredVersion | None":
@@ -133,37 +127,37 @@ def _stored_parts(stored: "StoredVersion") -> dict[str, bytes]:
         return stored.parts()
 
 
-def _valid(
-    bundle: str,
-    verified: "Verified",
-    by: SignedBy,
-    status: str | None,
-    *,
-    as_json: bool,
+def _tell_valid(
+    bundle: str, verified: "Verified", keys: Trusted, standing: Standing, *, as_json: bool
 ) -> None:
+    """What was issued holds; whether it still counts, `standing` says."""
+    from bpc_worker.core.base.messages import Kind
+
     receipt = verified.receipt
+    by = keys.signer(receipt.signing_key_id, Kind.RECEIPT)
     by.warn()
     if as_json:
-        checks = [{"check": what, "found": found} for what, found in verified.checks]
         about = {
             "bundle": bundle,
-            "valid": True,
+            "valid": not standing.revoked,
             "passport_id": str(receipt.passport_id),
             "passport_version_id": str(receipt.passport_version_id),
+            "issuer": receipt.issuer,
+            "unique_identifier": receipt.unique_identifier,
             "issued_at": receipt.issued_at.isoformat(),
             "law_date": receipt.law_date.isoformat(),
             "signed_by": by.members(),
-            "checks": checks,
+            "checks": [{"check": what, "found": found} for what, found in verified.checks],
             "unchecked": [*verified.unchecked],
         }
-        click.echo(json.dumps(about if status is None else about | {"status": status}))
+        click.echo(json.dumps(about | standing.members()))
         return
     for what, found in verified.checks:
         click.echo(f"ok  {what:<9}  {printable(found)}")
     click.echo(f"signed with {printable(str(by))}")
-    click.echo(f"valid: passport {receipt.passport_id}, version {receipt.passport_version_id}")
-    if status is not None:
-        click.echo(f"status: {status}")
+    named = f"passport {receipt.passport_id}, version {receipt.passport_version_id}"
+    click.echo(f"{standing.verdict}: {named}")
+    click.echo(standing.told(receipt))
     if verified.unchecked:
         click.echo(f"in the bundle, but not signed: {', '.join(verified.unchecked)}", err=True)
 
@@ -205,14 +199,14 @@ def explain(
     Example: bpc-worker passport explain passport.zip carbon_footprint.per_kwh --keys keys.json
     """
     from bpc_worker.core.base.messages import Kind
-    from bpc_worker.core.passport.bundle import BundleError, verify_bundle
+    from bpc_worker.core.passport.bundle import BundleError
     from bpc_worker.core.proof.explain import explain as steps_of
 
     stored = _stored(bundle, tenant, config_path)
     keys = _trusted(stored, keys_file)
     try:
-        parts, sources = _with_sources(bundle) if stored is None else (_stored_parts(stored), stored.places())
-        verified = verify_bundle(parts, keys.registry)
+        parts = parts_of(bundle) if stored is None else _stored_parts(stored)
+        verified = _checked(parts, keys)
     except BundleError as error:
         _tell_not_valid(bundle, error, as_json=as_json)
         raise SystemExit(EXIT_FAILED) from error
@@ -221,17 +215,13 @@ def explain(
     proved = verified.proof
     if field not in proved.fields:
         fail(EXIT_NOT_FOUND, *map(on_one_line, _unknown_field(field, proved)))
+    sources = sources_of(bundle, parts) if stored is None else stored.places()
     lines = steps_of(proved, field, sources)
     if as_json:
         click.echo(json.dumps({"field": field, "signed_by": by.members(), "steps": lines}))
     else:
         tell(f"signed with {by}")
         click.echo("\n".join(map(on_one_line, lines)))
-
-
-def _with_sources(bundle: str) -> "tuple[dict[str, bytes], Sources]":
-    parts = parts_of(bundle)
-    return parts, sources_of(bundle, parts)
 
 
 def _unknown_field(field: str, proved: "VerifiedProof") -> list[str]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from bpc_worker.cli._common.output import printable, refused, tell
-from bpc_worker.cli._common.trust import SignedBy, Trusted
+from bpc_worker.cli._common.trust import SignedBy, Trusted, trusted_keys
+from bpc_worker.cli.passport.asked import Asked
+from bpc_worker.cli.passport.standing import Standing, of_list
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.view_check import VerifiedView
@@ -26,37 +28,45 @@ def is_view(path: str) -> bool:
         return False
 
 
-def verify_file(
-    path: str, keys: Trusted, *, audience: str | None, identifier: str | None, as_json: bool
-) -> bool:
-    """Whether the view is valid, told already."""
+def verify_view_file(path: str, asked: Asked) -> bool:
+    """Whether the view is as it was asked for, told already."""
     from bpc_worker.core.base.messages import Kind
     from bpc_worker.core.passport.view_check import verify_view
     from bpc_worker.core.passport.view_text import ViewError
     from bpc_worker.files.reading import read_at_most
 
+    keys = trusted_keys(asked.keys_file)
     with refused(OSError, "name a file that can be read", what=f"{path}: "):
         data = read_at_most(Path(path), _MAX_VIEW_BYTES)
     try:
         text = data.decode("ascii", "replace")
-        found = verify_view(text, keys.registry, audience=audience, unique_identifier=identifier)
+        found = verify_view(text, keys.registry, audience=asked.audience, unique_identifier=asked.identifier)
+        _check_issuer(found, keys)
     except ViewError as error:
-        _tell_not_valid(path, error, as_json=as_json)
+        _tell_not_valid(path, error, as_json=asked.as_json)
         return False
+    standing = of_list(asked, keys, found.text.claims)
     by = keys.signer(found.text.key_id, Kind.VIEW)
     by.warn()
-    if as_json:
-        click.echo(json.dumps(_members(path, found, by)))
+    if asked.as_json:
+        click.echo(json.dumps(_members(path, found, by, standing)))
     else:
-        _show(found, by)
-    return True
+        _show(found, by, standing)
+    return standing.is_as(asked)
 
 
-def _members(path: str, found: "VerifiedView", by: SignedBy) -> dict[str, object]:
+def _check_issuer(found: "VerifiedView", keys: Trusted) -> None:
+    from bpc_worker.core.passport.view_text import ViewError
+
+    if trouble := keys.trouble_with(found.text.claims.issuer):
+        raise ViewError("/claims/iss", trouble)
+
+
+def _members(path: str, found: "VerifiedView", by: SignedBy, standing: Standing) -> dict[str, object]:
     claims = found.text.claims
     return {
         "view": path,
-        "valid": True,
+        "valid": not standing.revoked,
         "unique_identifier": claims.unique_identifier,
         "issuer": claims.issuer,
         "passport_version_id": str(claims.passport_version_id),
@@ -66,19 +76,19 @@ def _members(path: str, found: "VerifiedView", by: SignedBy) -> dict[str, object
         "has_everything": found.is_whole,
         "fields": found.fields,
         "status_list": {"uri": claims.status_list_uri, "idx": claims.status_list_idx},
-        "status": "not known offline",
-    }
+    } | standing.members()
 
 
-def _show(found: "VerifiedView", by: SignedBy) -> None:
+def _show(found: "VerifiedView", by: SignedBy, standing: Standing) -> None:
     claims = found.text.claims
     for path, value in sorted(found.fields.items()):
         click.echo(f"{printable(path)}: {printable(json.dumps(value, ensure_ascii=False))}")
     whole = " and has everything" if found.is_whole else ""
     click.echo(f"signed with {printable(str(by))}")
     click.echo(f"complete for {', '.join(found.complete) or 'no audience alone'}{whole}")
-    click.echo(f"valid: battery {claims.unique_identifier}, version {claims.passport_version_id}")
-    tell(f"status not known offline: {claims.status_list_uri} tells it, place {claims.status_list_idx}")
+    named = f"battery {claims.unique_identifier}, version {claims.passport_version_id}"
+    click.echo(f"{standing.verdict}: {named}")
+    click.echo(standing.told(claims))
 
 
 def _tell_not_valid(path: str, error: "ViewError", *, as_json: bool) -> None:

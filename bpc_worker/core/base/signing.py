@@ -123,25 +123,30 @@ class RegisteredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyRegistry:
-    """The public keys that count, by key id; one that should not be trusted cannot be in it."""
+    """The public keys that count, by key id; one that should not be trusted is skipped, with the reason."""
 
     keys: Mapping[str, RegisteredKey]
+    _skipped: Mapping[str, SignatureError] = field(init=False, repr=False, compare=False)
     _revoked: frozenset[bytes] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        keys = dict(self.keys)
-        for key_id, key in keys.items():
-            try:
-                check_public_key(key.public_key)
-            except SignatureError as error:
-                raise SignatureError(error.fault, f"key {key_id!r}: {error.message}") from None
+        skipped = {name: fault for name, key in self.keys.items() if (fault := _fault_of(name, key))}
+        keys = {name: key for name, key in self.keys.items() if name not in skipped}
         revoked = frozenset(key.public_key for key in keys.values() if key.status is KeyStatus.REVOKED)
         object.__setattr__(self, "keys", MappingProxyType(keys))
+        object.__setattr__(self, "_skipped", MappingProxyType(skipped))
         object.__setattr__(self, "_revoked", revoked)
+
+    @property
+    def skipped(self) -> tuple[SignatureError, ...]:
+        """What is wrong with each key that does not count."""
+        return tuple(self._skipped.values())
 
     def key(self, key_id: str, kind: Kind) -> RegisteredKey:
         """A key that may verify documents of this kind."""
         found = self.keys.get(key_id)
+        if (skipped := self._skipped.get(key_id)) is not None:
+            raise SignatureError(skipped.fault, skipped.message)
         if found is None:
             raise SignatureError(Fault.UNKNOWN_KEY, f"key {key_id!r} is not in the registry")
         if found.public_key in self._revoked:  # whatever other name it goes by
@@ -151,6 +156,15 @@ class KeyRegistry:
             reason = f"key {key_id!r} is for another purpose: {named}, not {PURPOSE_OF[kind]}"
             raise SignatureError(Fault.OTHER_PURPOSE, reason)
         return found
+
+
+def _fault_of(key_id: str, key: RegisteredKey) -> SignatureError | None:
+    try:
+        check_public_key(key.public_key)
+        check_purposes(key.purposes)
+    except SignatureError as error:
+        return SignatureError(error.fault, f"key {key_id!r}: {error.message}")
+    return None
 
 
 def check_may_sign(holder: Holder, registry: KeyRegistry, kind: Kind, *, key_id: str) -> None:
@@ -208,6 +222,14 @@ def check_public_key(public_key: bytes) -> None:
     # y of the points of order 1 and 2 (y² = 1), 4 (y = 0) and 8 (doubled they have y = 0, so x² = -y²).
     if y * (yy - 1) * (_D * yy * yy + 2 * yy - 1) % _P == 0:
         raise SignatureError(Fault.KEY_OF_SMALL_ORDER, f"public key {public_key.hex()}: of small order")
+
+
+def check_purposes(purposes: frozenset[Purpose]) -> None:
+    """One at least; and the key of status lists is for nothing else."""
+    if not purposes:
+        raise SignatureError(Fault.OTHER_PURPOSE, "a key has at least one purpose")
+    if Purpose.STATUS in purposes and len(purposes) > 1:
+        raise SignatureError(Fault.OTHER_PURPOSE, "a key for status lists has no other purpose")
 
 
 def _check_length(name: str, data: bytes, expected: int) -> None:

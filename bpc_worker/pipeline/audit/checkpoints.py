@@ -24,7 +24,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.audit import leaves
 from bpc_worker.pipeline.audit.chains import HeadRow
 from bpc_worker.pipeline.audit.streams import rows_of
-from bpc_worker.pipeline.keys import sound_registry
+from bpc_worker.pipeline.keys import registry as registry_of
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import value
 
@@ -49,7 +49,7 @@ async def write_checkpoint(pipeline: PipelineSession, file: BinaryIO) -> Kept:
     signer = wiring.keyring(pipeline.settings).signer
     await leaves.number_events(pipeline)
     async with pipeline.reading() as tx:
-        registry = await sound_registry(pipeline, tx)
+        registry = await registry_of(pipeline, tx)
         now = value(await tx.execute("SELECT now()"), datetime)
         taken = Taken(tenant_id=pipeline.tenant_id, taken_at=now, signing_key_id=signer.key_id)
         writer = CheckpointWriter(taken)
@@ -105,7 +105,7 @@ async def check_ours(pipeline: PipelineSession, tx: Tx, kept: Kept) -> None:
     if kept.taken.tenant_id != pipeline.tenant_id:
         message = f"the checkpoint is of tenant {kept.taken.tenant_id}, not of {pipeline.tenant_name!r}"
         raise Permanent(Code.VALIDATION_ERROR, message)
-    check_signature(await sound_registry(pipeline, tx), kept)
+    check_signature(await registry_of(pipeline, tx), kept)
 
 
 async def _tree(pipeline: PipelineSession, tx: Tx, events: int) -> Tree:

@@ -10,7 +10,7 @@ import pytest
 
 from bpc_worker import registry
 from bpc_worker.config import load as config
-from bpc_worker.core.base.signing import Ed25519Signer, KeyStatus
+from bpc_worker.core.base.signing import Ed25519Signer, KeyStatus, Purpose
 from bpc_worker.domain.records import RulesVersion
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.pipeline.documents import (
@@ -175,6 +175,7 @@ async def test_a_key_that_is_still_needed_is_not_retired_and_it_is_said_why(db: 
     [
         ("k", Ed25519Signer("", bytes(32)).public_key, "stands for another key"),
         ("other", bytes(32), "small order"),
+        ("other", PUBLIC, "this key is there already, as 'k', and ACTIVE: a key has one id"),
         ("", PUBLIC, "1 to 200 printable"),
         (" a", PUBLIC, "no blanks"),
         ("a" * 201, PUBLIC, "1 to 200"),
@@ -191,13 +192,33 @@ async def test_a_key_that_should_not_be_trusted_is_refused(
     assert [key.key_id for key in await alone(db, list_keys)] == ["k"]
 
 
+@pytest.mark.parametrize(
+    ("purposes", "said"),
+    [
+        ({Purpose.STATUS}, "is there already, for checkpoint, passport: a key keeps its purposes"),
+        ({Purpose.PASSPORT}, "is there already, for checkpoint, passport: a key keeps its purposes"),
+        ({Purpose.STATUS, Purpose.PASSPORT}, "a key for status lists has no other purpose"),
+        (set(), "at least one purpose"),
+    ],
+)
+async def test_a_key_keeps_its_purposes(db: Database, purposes: set[Purpose], said: str) -> None:
+    db.tenant()
+    await alone(db, lambda pipeline: add_key(pipeline, "k", PUBLIC))
+    with pytest.raises(Permanent, match=said):
+        await alone(db, lambda pipeline: add_key(pipeline, "k", PUBLIC, frozenset(purposes)))
+
+    [key] = await alone(db, list_keys)
+    assert key.purposes == {Purpose.PASSPORT, Purpose.CHECKPOINT}
+
+
 @pytest.mark.parametrize("status", [KeyStatus.RETIRED, KeyStatus.REVOKED])
 @pytest.mark.parametrize("key_id", ["k", "another name"])
 async def test_a_key_that_is_past_does_not_come_back(db: Database, status: KeyStatus, key_id: str) -> None:
     db.tenant()
     await alone(db, lambda pipeline: add_key(pipeline, "k", PUBLIC))
     await alone(db, lambda pipeline: change_key(pipeline, "k", status))
-    with pytest.raises(Permanent, match=f"this key is {status}, as 'k', and stays so"):
+    said = f"key 'k' is {status}, and stays so" if key_id == "k" else f"there already, as 'k', and {status}"
+    with pytest.raises(Permanent, match=said):
         await alone(db, lambda pipeline: add_key(pipeline, key_id, PUBLIC))
 
     assert [(key.key_id, key.status) for key in await alone(db, list_keys)] == [("k", status)]

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from bpc_worker.cli.audit import audit
 from bpc_worker.cli.passport import passport
+from bpc_worker.core.passport.bundle import VIEW
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.files.bundles import write_zip
 from bpc_worker.files.keys import public_key, thumbprint
@@ -31,6 +32,13 @@ def a_zip(folder: Path) -> list[str]:
     bundle = folder / "passport.zip"
     bundle.write_bytes(write_zip(PARTS))
     return [str(bundle)]
+
+
+def a_view(folder: Path) -> list[str]:
+    write_keys(folder)
+    view = folder / "view.sd-jwt"
+    view.write_bytes(PARTS[VIEW])
+    return [str(view)]
 
 
 def a_folder(folder: Path) -> list[str]:
@@ -61,6 +69,7 @@ def a_proof(folder: Path) -> list[str]:
 
 COMMANDS: dict[str, tuple[list[str], Callable[[Path], list[str]], list[str]]] = {
     "verify a zip": (["passport", "verify"], a_zip, []),
+    "verify a view": (["passport", "verify"], a_view, []),
     "verify a folder": (["passport", "verify"], a_folder, []),
     "verify with the keys inside": (["passport", "verify"], keys_inside, []),
     "verify for a program": (["passport", "verify"], a_zip, ["--json"]),

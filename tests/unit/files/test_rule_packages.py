@@ -9,12 +9,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from bpc_worker.core.passport.disclosure import view
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.audience import Audience
 from bpc_worker.core.passport.bundle import FACTS, PAYLOAD, PROOF, verify_bundle
 from bpc_worker.core.passport.compile import Sizes
-from bpc_worker.core.passport.disclosure import view
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import Limits
 from bpc_worker.core.rules.syntax import ExpectAudiences

@@ -5,11 +5,11 @@ import pickle
 from uuid import UUID
 
 import pytest
+from bpc_worker.core.passport.disclosure import disclosure_seed
 
 from bpc_worker import wiring
 from bpc_worker.config import load as config
 from bpc_worker.core.base.signing import Ed25519Signer
-from bpc_worker.core.passport.disclosure import disclosure_seed
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.keys.keyring import (
     DEVELOPMENT_DISCLOSURE_KEY,

@@ -47,11 +47,11 @@ def test_a_hash_covers_type_data_number_and_the_hashes_of_the_children() -> None
 
 
 def test_a_proof_is_canonical_and_its_root_has_the_fields_by_path() -> None:
-    data, root_hash = a_proof().finish()
+    data, root_hash = a_proof().finish(bytes(16))
     document = json.loads(data)
 
     assert canonical_json.encode(document) == data
-    assert document["proof_version"] == "BPC-PROOF-1"
+    assert document["proof_version"] == "BPC-PROOF-2"
     assert document["root_hash"] == root_hash == document["nodes"][-1]["hash"]
     assert document["field_index"] == {"a": 3, "b": 2}
     assert document["nodes"][-1]["children"] == [3, 2]
@@ -59,7 +59,7 @@ def test_a_proof_is_canonical_and_its_root_has_the_fields_by_path() -> None:
 
 
 def test_every_hash_can_be_made_again_from_the_document() -> None:
-    document = json.loads(a_proof().finish()[0])
+    document = json.loads(a_proof().finish(bytes(16))[0])
     hashes: list[str] = []
     for number, node in enumerate(document["nodes"]):
         below = [hashes[child] for child in node["children"]]
@@ -110,21 +110,21 @@ def test_every_step_but_the_root_leads_somewhere(source: str) -> None:
 
 def test_a_step_after_the_last_field_is_bound_to_none() -> None:
     builder = a_proof()
-    plain = json.loads(builder.finish()[0])
+    plain = json.loads(builder.finish(bytes(16))[0])
 
     builder.add(derivation.CONST, b'{"value":7}')
 
-    assert json.loads(builder.finish()[0])["nodes"][:-2] == plain["nodes"][:-1]
+    assert json.loads(builder.finish(bytes(16))[0])["nodes"][:-2] == plain["nodes"][:-1]
 
 
 def test_finishing_twice_gives_the_same_proof() -> None:
     builder = a_proof()
 
-    assert builder.finish() == builder.finish()
+    assert builder.finish(bytes(16)) == builder.finish(bytes(16))
 
 
 def test_a_proof_of_no_fields_has_a_root() -> None:
-    document = json.loads(ProofBuilder().finish()[0])
+    document = json.loads(ProofBuilder().finish(bytes(16))[0])
 
     assert (len(document["nodes"]), document["field_index"]) == (1, {})
 

@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -7,13 +8,18 @@ import pytest
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.compile import CompileError, Sizes, compile_passport, nested, version_id
+from bpc_worker.core.passport.compile import CompileError, Sizes, evaluate_passport, nested, version_id
+from bpc_worker.core.passport.disclosures import parse_disclosure
 from bpc_worker.core.passport.receipt import receipt_hash
+from bpc_worker.core.passport.salts import Salts
+from bpc_worker.core.passport.view import cut
+from bpc_worker.core.passport.view_text import parse_view
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import Limits, RuleError
 from bpc_worker.core.rules.values import Fact
 from tests.support.generated import LAW_DATE, SEED, inputs
+from tests.support.passports import whole_view
 from tests.support.proofs import EVERYTHING, FACTS, WORKED_CHECK
 
 MADE = inputs(WORKED_CHECK, FACTS).compiled()
@@ -23,9 +29,9 @@ def compiled_with(source: str = WORKED_CHECK, facts: tuple[Fact, ...] = FACTS, *
     given = inputs(source, FACTS)
     arguments: dict[str, Any] = {
         "snapshot": given.snapshot, "facts": facts, "rules": given.rules, "identity": given.identity,
-        "disclosure_seed": SEED,
+        "salts": Salts(SEED),
     } | changes  # fmt: skip
-    return compile_passport(**arguments)
+    return evaluate_passport(**arguments)
 
 
 def refused(**changes: Any) -> CompileError:
@@ -53,8 +59,9 @@ def test_the_payload_is_canonical_and_says_whose_it_is() -> None:
     payload = json.loads(MADE.payload)
 
     assert canonical_json.encode(payload) == MADE.payload
-    assert set(payload) == {"schema", "passport_id", "battery_product_id", "fields", "compliance"}
-    assert payload["schema"] == "BPC-PASSPORT-1"
+    assert set(payload) == {"schema", "salt", "passport_id", "battery_product_id", "fields", "compliance"}
+    assert payload["schema"] == "BPC-PASSPORT-2"
+    assert payload["salt"] == Salts(SEED).payload.hex()
     assert payload["passport_id"] == "00000000-0000-0000-0000-000000000002"
     assert payload["battery_product_id"] == "00000000-0000-0000-0000-000000000003"
 
@@ -64,10 +71,12 @@ def test_the_receipt_holds_the_hashes_of_what_was_made() -> None:
 
     assert receipt.payload_hash == sha256(MADE.payload)
     assert receipt.proof_root_hash.hex() == json.loads(MADE.proof)["root_hash"]
-    assert receipt.disclosure_root == MADE.disclosure.root
+    assert receipt.fields_sha256 == sha256(MADE.evaluated.fields)
+    assert receipt.issuer == "https://id.example.com"
+    assert receipt.audiences == ("authorities", "commission", "legitimate_interest", "public")
     assert receipt.snapshot_hash == given.snapshot.snapshot_hash
     assert receipt.passport_version_id == version_id(given.identity, given.snapshot.snapshot_id)
-    assert (receipt.law_date, receipt.compiler_build_id) == (LAW_DATE, "bpc-core-1")
+    assert (receipt.law_date, receipt.compiler_build_id) == (LAW_DATE, "bpc-core-2")
 
 
 def test_every_kind_of_value_has_a_place_in_the_payload() -> None:
@@ -87,15 +96,68 @@ def test_every_kind_of_value_has_a_place_in_the_payload() -> None:
     assert fields["secret"] == {"empty": "withheld", "reason": "until 2030"}
 
 
-def test_the_leaves_of_the_disclosure_tree_are_the_fields() -> None:
-    leaves = {leaf.path: leaf.audiences for leaf in MADE.disclosure.leaves}
+def test_the_disclosures_are_those_of_fields_and_statements_by_set() -> None:
+    sets = [each["audiences"] for each in json.loads(MADE.evaluated.fields)]
+    names = [parse_disclosure(text).name for text in MADE.evaluated.disclosures]
 
-    assert leaves == {
-        "carbon.low": {"public"},
-        "carbon.per_kwh": {"public"},
-        "carbon.total": {"public"},
-        "energy.total": {"public", "commission"},
-    }
+    assert sets == [["commission", "public"], ["public"]]
+    assert names == [
+        "of", "energy.total",
+        "of", "carbon.low", "carbon.per_kwh", "carbon.total", "compliance.ART_7",
+    ]  # fmt: skip
+
+
+STATED = """
+field a: Int = 5;
+field s: Bool for authorities = if (field("a") > {}) then emitCompliance("HIGH", true, "m") else false;
+field n: Int for nobody = 7;
+field t: Bool for nobody = emitCompliance("KEPT", field("n") > 1, "kept from all") for nobody;
+"""
+
+
+def test_what_is_for_nobody_is_in_payload_and_proof_alone() -> None:
+    made = inputs(STATED.format(9), ()).compiled()
+
+    assert json.loads(made.payload)["fields"]["n"] == 7
+    assert [each["code"] for each in json.loads(made.payload)["compliance"]] == ["KEPT"]
+    assert '"audiences":["nobody"]' in made.proof.decode()
+    assert [parse_disclosure(text).name for text in made.evaluated.disclosures] == ["of", "s", "of", "a"]
+
+
+def test_a_statement_that_is_made_or_not_changes_nothing_for_the_public() -> None:
+    views = [cut(whole_view(inputs(STATED.format(limit), ()).compiled()), "public") for limit in (1, 9)]
+    told, silent = map(parse_view, views)
+
+    assert len(views[0]) == len(views[1])
+    assert [each.audiences for each in told.claims.sets] == [each.audiences for each in silent.claims.sets]
+    assert len(told.disclosures) == len(silent.disclosures)
+
+
+RESERVED = """
+field supplier: Map(Text, Int) = t;
+table t: Int = {{"{name}": 1}};
+"""
+
+
+@pytest.mark.parametrize("name", ["_sd", "_sd_alg", "..."])
+def test_a_value_with_a_member_that_views_have_for_themselves_is_refused(name: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        inputs(RESERVED.format(name=name), ()).compiled()
+
+    assert caught.value.code == "VALIDATION_ERROR"
+    assert caught.value.message == (
+        f"the field supplier has a member {name!r}: a view has this name for itself"
+    )
+
+
+def test_such_a_member_is_found_at_any_depth_of_a_supplier_s_value() -> None:
+    deep = "field a.b: Record(x: Record(_sd: Int)) = record(x: record(_sd: 1));"
+    listed = 'field a.c: List(Map(Text, Int)) = map(getFactsByPrefix("Stage", "stage:"), s => t);'
+
+    with pytest.raises(CompileError, match=r"the field a\.b has a member '_sd' at /x: "):
+        inputs(deep, ()).compiled()
+    with pytest.raises(CompileError, match=r"the field a\.c has a member '\.\.\.' at /2: "):
+        inputs(listed + 'table t: Int = {"...": 1};', FACTS).compiled()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -155,12 +217,12 @@ def test_a_fact_without_a_canonical_form_is_refused() -> None:
 
 
 def test_another_build_cannot_be_asked_for() -> None:
-    identity = replace(inputs(WORKED_CHECK, FACTS).identity, compiler_build_id="bpc-core-2")
+    identity = replace(inputs(WORKED_CHECK, FACTS).identity, compiler_build_id="bpc-core-3")
 
     error = refused(identity=identity)
 
     assert error.code == "VALIDATION_ERROR"
-    assert "bpc-core-2" in error.message
+    assert "bpc-core-3" in error.message
 
 
 def test_rules_without_a_field_make_no_passport() -> None:
@@ -194,4 +256,15 @@ def test_the_receipt_is_the_same_whenever_it_is_made() -> None:
     again = inputs(WORKED_CHECK, FACTS).compiled()
 
     assert receipt_hash(again.receipt) == receipt_hash(MADE.receipt)
-    assert again.disclosure == MADE.disclosure
+    assert again.evaluated == MADE.evaluated
+
+
+def test_another_seed_leaves_no_hash_as_it_was() -> None:
+    other = inputs(WORKED_CHECK, FACTS).compiled(seed=bytes(32))
+    texts = [
+        f"{made.receipt.payload_hash.hex()} {made.receipt.proof_root_hash.hex()} {whole_view(made)}"
+        for made in (MADE, other)
+    ]
+    one, two = ({*re.findall(r"[A-Za-z0-9_-]{43,}", text)} for text in texts)
+
+    assert one.isdisjoint(two)

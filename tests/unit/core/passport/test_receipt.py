@@ -15,6 +15,7 @@ from bpc_worker.core.passport.receipt import (
     Receipt,
     ReceiptError,
     SignedReceipt,
+    parse_receipt,
     parse_signed,
     passport_version_id,
     receipt_bytes,
@@ -33,7 +34,7 @@ INPUTS: dict[str, Any] = {
     "passport_id": UUID(int=2),
     "snapshot_id": UUID(int=3),
     "rule_package_version_id": UUID(int=4),
-    "compiler_build_id": "bpc-core-1",
+    "compiler_build_id": "bpc-core-2",
     "law_date": date(2027, 2, 18),
     "issued_at": datetime(2027, 3, 1, 9, 30, tzinfo=UTC),
 }
@@ -47,12 +48,18 @@ def a_receipt(**changed: Any) -> Receipt:
         "tests_sha256",
         "payload_hash",
         "proof_root_hash",
-        "disclosure_root",
+        "fields_sha256",
     )
     others: dict[str, Any] = {
         "passport_version_id": passport_version_id(**inputs),
         "battery_product_id": UUID(int=5),
         "signing_key_id": "key-1",
+        "unique_identifier": "https://id.example.com/p/0123456789ABCDEF",
+        "issuer": "https://id.example.com",
+        "status_list_uri": "https://id.example.com/status/0",
+        "status_list_idx": 131071,
+        "rules_name": "battery_core",
+        "audiences": ("authorities", "public"),
         **{name: sha256(name.encode()) for name in hashes},
     }
     return Receipt(**inputs | others | changed)
@@ -97,7 +104,8 @@ def test_golden_bytes_that_are_wrong_are_refused_at_their_place(case: dict[str, 
 def test_the_members_are_those_of_the_contract() -> None:
     contract = """receipt_version issued_at tenant_id passport_version_id passport_id battery_product_id
         snapshot_id snapshot_hash rule_package_version_id dsl_sha256 tests_sha256 compiler_build_id
-        payload_hash proof_root_hash disclosure_root signature_alg signing_key_id law_date"""
+        payload_hash proof_root_hash fields_sha256 signature_alg signing_key_id law_date
+        unique_identifier issuer status_list_uri status_list_idx rules_name audiences"""
 
     assert [each.name for each in fields(Receipt)] == contract.split()
 
@@ -107,6 +115,12 @@ def test_a_signed_receipt_is_read_as_it_was_written() -> None:
     data = signed_receipt_bytes(a_receipt(), signature)
 
     assert parse_signed(data) == SignedReceipt(a_receipt(), signature)
+
+
+def test_a_receipt_is_read_before_it_is_signed_too() -> None:
+    assert parse_receipt(receipt_bytes(a_receipt())) == a_receipt()
+    with pytest.raises(ReceiptError, match="unknown: 'signature'"):
+        parse_receipt(signed_receipt_bytes(a_receipt(), bytes(64)))
 
 
 def test_the_signature_is_the_only_addition() -> None:
@@ -130,7 +144,7 @@ def test_the_zone_of_the_moment_does_not_change_the_bytes() -> None:
         {"passport_id": UUID(int=9)},
         {"snapshot_id": UUID(int=9)},
         {"rule_package_version_id": UUID(int=9)},
-        {"compiler_build_id": "bpc-core-2"},
+        {"compiler_build_id": "bpc-core-3"},
         {"law_date": date(2027, 2, 19)},
         {"issued_at": INPUTS["issued_at"] + timedelta(microseconds=1)},
     ],
@@ -146,6 +160,20 @@ def test_each_input_makes_another_passport_version(changed: dict[str, Any]) -> N
         ({"signing_key_id": ""}, "/signing_key_id"),
         ({"signing_key_id": "a\0"}, "/signing_key_id"),
         ({"passport_version_id": UUID(int=9)}, "/passport_version_id"),
+        ({"unique_identifier": ""}, "/unique_identifier"),
+        ({"unique_identifier": "http://id.example.com/p/1"}, "/unique_identifier"),
+        ({"unique_identifier": "https://id.example.com/"}, "/unique_identifier"),
+        ({"unique_identifier": "https://id.example.com/p/1#2"}, "/unique_identifier"),
+        ({"unique_identifier": "https://ID.example.com/p/1"}, "/unique_identifier"),
+        ({"unique_identifier": "https://me@id.example.com/p/1"}, "/unique_identifier"),
+        ({"unique_identifier": "https://id.example.com/p/ü"}, "/unique_identifier"),
+        ({"issuer": "https://id.example.org"}, "/issuer"),
+        ({"status_list_uri": "https://id.example.org/status/0"}, "/status_list_uri"),
+        ({"status_list_uri": "https://id.example.com/status/"}, "/status_list_uri"),
+        ({"status_list_idx": -1}, "/status_list_idx"),
+        ({"audiences": ()}, "/audiences"),
+        ({"audiences": ("public", "authorities")}, "/audiences"),
+        ({"rules_name": ""}, "/rules_name"),
     ],
 )
 def test_an_ill_formed_receipt_cannot_be_made(changed: dict[str, Any], path: str) -> None:

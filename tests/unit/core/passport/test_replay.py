@@ -1,22 +1,27 @@
+import json
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
 
+from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.base.signing import Ed25519Signer, KeyRegistry, KeyStatus, RegisteredKey
 from bpc_worker.core.passport.compile import Sizes
 from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, passport_version_id, receipt_bytes
 from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
+from bpc_worker.core.passport.salts import Salts
 from bpc_worker.core.passport.snapshot import open_snapshot, seal
+from bpc_worker.core.passport.view import assemble, claims, cut, jws
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import Limits
 from tests.support.generated import KEY_ID, SEED, inputs
+from tests.support.passports import SIGNER, whole_view
 from tests.support.proofs import FACTS, WORKED_CHECK
 
-SIGNER = Ed25519Signer(KEY_ID, bytes(32))
 REGISTRY = KeyRegistry({KEY_ID: RegisteredKey(SIGNER.public_key, KeyStatus.ACTIVE)})
 GIVEN = inputs(WORKED_CHECK, FACTS)
 MADE = GIVEN.compiled()
@@ -30,10 +35,11 @@ STORED = Stored(
     signed=signed(MADE.receipt),
     payload=MADE.payload,
     proof=MADE.proof,
+    view=whole_view(MADE),
     snapshot=GIVEN.snapshot.canonical,
     facts=FACTS,
     rules=GIVEN.rules,
-    disclosure_seed=SEED,
+    salts=Salts(SEED),
 )
 
 
@@ -62,7 +68,7 @@ def mismatch(registry: KeyRegistry = REGISTRY, **changes: Any) -> ReplayMismatch
 def test_the_same_inputs_make_the_same_passport() -> None:
     made = replay(STORED, REGISTRY)
 
-    assert (made.payload, made.proof, made.receipt) == (MADE.payload, MADE.proof, MADE.receipt)
+    assert made == MADE.evaluated
 
 
 def test_a_retired_key_still_counts_and_a_revoked_one_does_not() -> None:
@@ -74,24 +80,73 @@ def test_a_retired_key_still_counts_and_a_revoked_one_does_not() -> None:
 
 
 OTHER_BYTES = bytes([1]) * 32
-UNORDERED = b'{"facts":[],"snapshot_id":"x","snapshot_version":"BPC-SNAPSHOT-1"}'
+UNORDERED = b'{"facts":[],"salt":"00","snapshot_id":"x","snapshot_version":"BPC-SNAPSHOT-2"}'
+WHOLE = whole_view(MADE)
+CLAIMS = claims(MADE.receipt, MADE.evaluated.fields)
+OTHER_VIEW = whole_view(inputs(WORKED_CHECK, FACTS, law_date=date(2029, 1, 1)).compiled())
+
+
+def swapped(text: str) -> str:
+    """The same disclosures in another order, which is no fault of a view but not what was made."""
+    signed, *kept, _ = text.split("~")
+    return "~".join([signed, *kept[::-1], ""])
+
+
+def other_key() -> tuple[KeyRegistry, str]:
+    """A view that another key of the tenant has signed."""
+    signer = Ed25519Signer("another", bytes([7]) * 32)
+    both = {"another": RegisteredKey(signer.public_key, KeyStatus.ACTIVE), **REGISTRY.keys}
+    signed = jws(CLAIMS, "another", signer.sign(Kind.VIEW, CLAIMS))
+    return KeyRegistry(both), assemble(signed, MADE.evaluated.disclosures)
+
+
+def test_the_view_is_signed_with_the_key_of_the_receipt() -> None:
+    keys, view = other_key()
+
+    error = mismatch(keys, view=view)
+
+    assert (error.what, error.message.startswith("/header/kid: ")) == ("view", True)
+
+
+def payload_with(path: str, value: Any) -> bytes:
+    payload = json.loads(MADE.payload)
+    *outer, last = path.split("/")
+    place = payload
+    for name in outer:
+        place = place[name]
+    place[last] = value
+    return canonical_json.encode(payload)
 
 
 @pytest.mark.parametrize(
     ("changes", "what", "message"),
     [
-        ({"payload": MADE.payload + b" "}, "payload", "stored"),
-        ({"proof": MADE.proof[:-1] + b" }"}, "proof", "stored"),
-        ({"snapshot": b"{}"}, "snapshot", "stored"),
+        ({"payload": MADE.payload + b" "}, "payload", "not canonical"),
+        (
+            {"payload": payload_with("fields/carbon/total/value", "5401")},
+            "payload",
+            "/fields/carbon/total/value: the rules do not give this: expected '5400', found '5401'",
+        ),
+        ({"payload": payload_with("salt", "00" * 16)}, "payload", "/salt: the rules do not give this"),
+        ({"proof": MADE.proof[:-1] + b" }"}, "proof", "not canonical"),
+        ({"proof": MADE.proof.replace(b'"5400"', b'"5401"', 1)}, "proof", "/nodes/"),
+        ({"snapshot": b"{}"}, "snapshot", "hash: expected"),
+        ({"view": WHOLE[:-1]}, "view", "/end: "),
+        ({"view": OTHER_VIEW}, "view", "/claims/fields/0/_sd/0: expected"),
+        ({"view": cut(WHOLE, "public")}, "view", "/disclosures"),
+        ({"view": swapped(WHOLE)}, "view", "/disclosures/0: expected that of 'of' here"),
         ({"facts": FACTS[1:]}, "facts", "not the snapshot's: Battery battery:X"),
         ({"facts": (make_fact("Battery", "battery:X", {}), *FACTS[1:])}, "facts", "not the snapshot's"),
-        ({"rules": load("field a: Int = 1;")}, "rules", "stored"),
-        ({"disclosure_seed": OTHER_BYTES}, "disclosure", "stored"),
-        ({"signed": receipt_with(payload_hash=OTHER_BYTES)}, "payload", "stored 0101"),
-        ({"signed": receipt_with(proof_root_hash=OTHER_BYTES)}, "proof", "stored 0101"),
-        ({"signed": receipt_with(disclosure_root=OTHER_BYTES)}, "disclosure", "stored 0101"),
-        ({"signed": receipt_with(snapshot_hash=OTHER_BYTES)}, "snapshot", "stored"),
-        ({"signed": receipt_with(dsl_sha256=OTHER_BYTES)}, "rules", "stored"),
+        ({"rules": load("field a: Int = 1;")}, "rules", "the text: sha256"),
+        ({"salts": Salts(OTHER_BYTES)}, "payload", "/salt: the rules do not give this"),
+        ({"signed": receipt_with(payload_hash=OTHER_BYTES)}, "payload", "the receipt says 0101"),
+        ({"signed": receipt_with(proof_root_hash=OTHER_BYTES)}, "proof", "the receipt says 0101"),
+        ({"signed": receipt_with(fields_sha256=OTHER_BYTES)}, "receipt", "/fields_sha256: "),
+        ({"signed": receipt_with(audiences=("public",))}, "receipt", "/audiences/0: "),
+        ({"signed": receipt_with(snapshot_hash=OTHER_BYTES)}, "snapshot", "hash: expected 0101"),
+        ({"signed": receipt_with(dsl_sha256=OTHER_BYTES)}, "rules", "the receipt says 0101"),
+        ({"signed": receipt_with(tests_sha256=OTHER_BYTES)}, "rules", "its tests: sha256"),
+        ({"signed": receipt_with(rules_name="other")}, "view", "/claims/receipt_hash: "),
         ({"signed": SignedReceipt(MADE.receipt, bytes(64))}, "signature", "not a signature"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
@@ -108,11 +163,11 @@ def test_an_unknown_build_says_what_this_release_knows() -> None:
     error = mismatch(signed=receipt_with(compiler_build_id="bpc-core-9"))
 
     assert error.what == "build"
-    assert "made by bpc-core-9: this release knows bpc-core-1" in error.message
+    assert "made by bpc-core-9: this release knows bpc-core-2" in error.message
 
 
 def test_a_receipt_of_another_snapshot_is_noticed() -> None:
-    other = seal(GIVEN.snapshot.snapshot_id, GIVEN.snapshot.facts[1:])
+    other = seal(GIVEN.snapshot.snapshot_id, GIVEN.snapshot.facts[1:], GIVEN.snapshot.salt)
     again = receipt_with(snapshot_hash=other.snapshot_hash)
 
     assert mismatch(signed=again, snapshot=other.canonical, facts=FACTS).what == "facts"
@@ -131,7 +186,7 @@ def test_a_receipt_that_differs_elsewhere_is_noticed() -> None:
 def test_a_snapshot_that_hashes_well_but_is_none_is_refused() -> None:
     error = mismatch(signed=receipt_with(snapshot_hash=sha256(UNORDERED)), snapshot=UNORDERED)
 
-    assert (error.what, "uuid" in error.message) == ("snapshot", True)
+    assert (error.what, "/snapshot_id" in error.message) == ("snapshot", True)
 
 
 def test_limits_and_sizes_are_those_that_are_given() -> None:

@@ -1,4 +1,5 @@
 import dataclasses
+from collections.abc import Iterable
 from random import Random
 from uuid import UUID
 
@@ -9,10 +10,12 @@ from hypothesis import strategies as st
 from bpc_worker.core.base.canonical_json import decode, encode
 from bpc_worker.core.base.forms import parse_hash
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot, seal
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot
+from bpc_worker.core.passport.snapshot import seal as sealed
 from tests.vectors import load
 
 SNAPSHOT_ID = UUID(int=1)
+SALT = bytes(16)
 BATTERY = FactRef("Battery", "battery:X", sha256(b"battery"))
 CELL = FactRef("Pcf", "pcf:cell", sha256(b"cell"))
 
@@ -25,6 +28,15 @@ fact_lists = st.lists(
 )
 
 
+def seal(facts: Iterable[FactRef]) -> SealedSnapshot:
+    return sealed(SNAPSHOT_ID, facts, SALT)
+
+
+def test_a_salt_has_its_size() -> None:
+    with pytest.raises(SnapshotError, match=r"^/salt: expected a salt of 16 bytes, found 15 bytes$"):
+        sealed(SNAPSHOT_ID, [BATTERY], bytes(15))
+
+
 @pytest.mark.parametrize("name", ["two_facts", "no_facts", "order_of_bytes"])
 def test_golden_vectors_give_their_bytes_and_hash(name: str) -> None:
     vector = load(f"snapshot/{name}")
@@ -33,7 +45,7 @@ def test_golden_vectors_give_their_bytes_and_hash(name: str) -> None:
         for each in vector["input"]["facts"]
     ]
 
-    snapshot = seal(UUID(vector["input"]["snapshot_id"]), facts)
+    snapshot = sealed(UUID(vector["input"]["snapshot_id"]), facts, bytes.fromhex(vector["input"]["salt"]))
 
     assert snapshot.canonical.decode() == vector["expected"]["canonical"]
     assert snapshot.snapshot_hash.hex() == vector["expected"]["sha256"]
@@ -43,19 +55,19 @@ def test_golden_vectors_give_their_bytes_and_hash(name: str) -> None:
 def test_the_order_of_the_facts_does_not_matter(facts: list[FactRef], dice: Random) -> None:
     shuffled = dice.sample(facts, len(facts))
 
-    assert seal(SNAPSHOT_ID, shuffled) == seal(SNAPSHOT_ID, facts)
+    assert seal(shuffled) == seal(facts)
 
 
 @given(fact_lists)
 def test_facts_stand_in_the_order_of_utf_8_bytes(facts: list[FactRef]) -> None:
     expected = sorted(facts, key=lambda fact: (fact.fact_type.encode(), fact.fact_key.encode()))
 
-    assert list(seal(SNAPSHOT_ID, facts).facts) == expected
+    assert list(seal(facts).facts) == expected
 
 
 @given(fact_lists)
 def test_opening_gives_the_sealed_snapshot_again(facts: list[FactRef]) -> None:
-    snapshot = seal(SNAPSHOT_ID, facts)
+    snapshot = seal(facts)
 
     assert open_snapshot(snapshot.canonical, snapshot.snapshot_hash) == snapshot
 
@@ -63,22 +75,23 @@ def test_opening_gives_the_sealed_snapshot_again(facts: list[FactRef]) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        seal(UUID(int=2), [BATTERY, CELL]),
-        seal(SNAPSHOT_ID, [BATTERY]),
-        seal(SNAPSHOT_ID, [BATTERY, dataclasses.replace(CELL, payload_hash=sha256(b"x"))]),
-        seal(SNAPSHOT_ID, [BATTERY, dataclasses.replace(CELL, fact_key="pcf:cel")]),
-        seal(SNAPSHOT_ID, [BATTERY, dataclasses.replace(CELL, fact_type="pcf")]),
+        sealed(UUID(int=2), [BATTERY, CELL], SALT),
+        sealed(SNAPSHOT_ID, [BATTERY, CELL], bytes([1]) * 16),
+        seal([BATTERY]),
+        seal([BATTERY, dataclasses.replace(CELL, payload_hash=sha256(b"x"))]),
+        seal([BATTERY, dataclasses.replace(CELL, fact_key="pcf:cel")]),
+        seal([BATTERY, dataclasses.replace(CELL, fact_type="pcf")]),
     ],
 )
 def test_any_other_content_has_another_hash(other: SealedSnapshot) -> None:
-    assert other.snapshot_hash != seal(SNAPSHOT_ID, [BATTERY, CELL]).snapshot_hash
+    assert other.snapshot_hash != seal([BATTERY, CELL]).snapshot_hash
 
 
 def test_the_same_fact_twice_is_refused() -> None:
     with pytest.raises(
         SnapshotError, match=r"^fact 'Battery' 'battery:X' is there twice, with payload hash "
     ):
-        seal(SNAPSHOT_ID, [BATTERY, CELL, BATTERY])
+        seal([BATTERY, CELL, BATTERY])
 
 
 def test_two_contents_of_one_fact_are_refused_with_both_hashes() -> None:
@@ -87,7 +100,7 @@ def test_two_contents_of_one_fact_are_refused_with_both_hashes() -> None:
     with pytest.raises(
         SnapshotError, match=f"'battery:X' has two contents.* {'00' * 32} and {BATTERY.payload_hash.hex()}"
     ):
-        seal(SNAPSHOT_ID, [BATTERY, CELL, other])
+        seal([BATTERY, CELL, other])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +115,7 @@ def test_two_contents_of_one_fact_are_refused_with_both_hashes() -> None:
 )
 def test_ill_formed_facts_are_refused_with_their_place(bad: FactRef, path: str) -> None:
     with pytest.raises(SnapshotError) as caught:
-        seal(SNAPSHOT_ID, [CELL, bad, BATTERY])
+        seal([CELL, bad, BATTERY])
 
     assert caught.value.path == path
 
@@ -117,11 +130,11 @@ def test_only_sealing_makes_a_sealed_snapshot() -> None:
             made_by=None,
         )
     with pytest.raises(TypeError):
-        dataclasses.replace(seal(SNAPSHOT_ID, [BATTERY]), facts=(), made_by=None)
+        dataclasses.replace(seal([BATTERY]), facts=(), made_by=None)
 
 
 def test_bytes_with_another_hash_are_refused_with_both() -> None:
-    snapshot = seal(SNAPSHOT_ID, [BATTERY])
+    snapshot = seal([BATTERY])
     found = snapshot.snapshot_hash.hex()
 
     with pytest.raises(SnapshotError, match=f"^hash: expected {'00' * 32}, found {found}$"):
@@ -129,7 +142,7 @@ def test_bytes_with_another_hash_are_refused_with_both() -> None:
 
 
 def test_every_flipped_bit_is_noticed() -> None:
-    snapshot = seal(SNAPSHOT_ID, [BATTERY])
+    snapshot = seal([BATTERY])
     for bit in range(8 * len(snapshot.canonical)):
         flipped = bytearray(snapshot.canonical)
         flipped[bit // 8] ^= 1 << bit % 8
@@ -138,7 +151,7 @@ def test_every_flipped_bit_is_noticed() -> None:
 
 
 def good() -> dict[str, object]:
-    document = decode(seal(SNAPSHOT_ID, [BATTERY, CELL]).canonical)
+    document = decode(seal([BATTERY, CELL]).canonical)
     assert isinstance(document, dict)
     return dict(document)
 
@@ -177,7 +190,7 @@ def test_bytes_with_the_right_hash_but_another_form_are_refused(document: object
 
 
 def test_bytes_that_are_not_canonical_are_refused() -> None:
-    data = seal(SNAPSHOT_ID, [BATTERY]).canonical + b"\n"
+    data = seal([BATTERY]).canonical + b"\n"
 
     with pytest.raises(SnapshotError, match="not canonical"):
         open_snapshot(data, sha256(data))

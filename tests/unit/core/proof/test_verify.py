@@ -720,7 +720,7 @@ def raw(doc: Any) -> bytes:
         (b"{}", "expected an object with field_index, nodes, proof_version, root_hash"),
         (b"[]", "expected an object"),
         (raw({**SMALL, "note": 1}), "expected an object"),
-        (raw({**SMALL, "proof_version": "BPC-PROOF-2"}), "proof_version: expected BPC-PROOF-1"),
+        (raw({**SMALL, "proof_version": "BPC-PROOF-1"}), "proof_version: expected BPC-PROOF-2"),
         (raw({**SMALL, "nodes": []}), "nodes: expected a list of 1 to 200000 steps"),
         (raw({**SMALL, "nodes": {}}), "nodes: expected a list"),
         (raw({**SMALL, "nodes": [None]}), "node 0: expected an object with children, data, hash, id, type"),

@@ -86,7 +86,7 @@ def test_one_of_everything() -> None:
 def test_the_proof_of_everything_is_canonical_and_verifies_with_and_without_the_facts() -> None:
     evaluator = ran(EVERYTHING)
     result = evaluator.result
-    proof, _ = evaluator.proof.finish()
+    proof, _ = evaluator.proof.finish(bytes(16))
 
     assert canonical_json.encode(json.loads(proof)) == proof
     for facts in (None, FactSet(FACTS)):
@@ -297,7 +297,7 @@ def test_negative_literals_are_constants() -> None:
 def test_an_empty_field_is_read_as_none() -> None:
     source = 'field a: Int = missing("why"); field b: Int = unwrapOr(field("a"), 7);'
     evaluator = ran(source)
-    proof, _ = evaluator.proof.finish()
+    proof, _ = evaluator.proof.finish(bytes(16))
     [reference] = [node for node in nodes_of(proof) if node["type"] == "FIELD_REF"]
 
     assert evaluator.result.fields == {"a": Empty("missing", "why"), "b": 7}

@@ -195,7 +195,7 @@ def test_what_was_checked_gives_a_value_of_its_type_and_a_proof_that_verifies(
         return
     assert is_of(evaluator.result.fields["a"], kind), source
 
-    proof, root = evaluator.proof.finish()
+    proof, root = evaluator.proof.finish(bytes(16))
     assert canonical_json.encode(canonical_json.decode(proof)) == proof
     for facts in (None, FactSet(FACTS)):
         assert verify_proof(proof, law_date=LAW_DATE, facts=facts).root_hash == root
