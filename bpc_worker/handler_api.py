@@ -108,6 +108,7 @@ class Tally(StrEnum):
     """What a handler can count by how it went; each is a counter `bpc_<value>_total`."""
 
     COMPILES = "compiles"
+    SIGNINGS = "signings"
     WEBHOOK_DELIVERIES = "webhook_deliveries"
 
 

@@ -17,17 +17,11 @@ from bpc_worker.core.passport.receipt import (
     status_list_uri,
 )
 from bpc_worker.domain import builds, status_lists
+from bpc_worker.domain.compile_inputs import checked, read_inputs
 from bpc_worker.domain.compiling import Request, Response, compile_in_child, receipt_over
 from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.identity import check_about
-from bpc_worker.domain.records import (
-    Fact,
-    Passport,
-    PassportVersion,
-    RulesText,
-    SigningKey,
-    SnapshotBytes,
-)
+from bpc_worker.domain.records import Passport, PassportVersion, RulesText, SigningKey
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.handler_api import (
     ChildTask,
@@ -41,7 +35,7 @@ from bpc_worker.handler_api import (
     Tally,
     Tx,
 )
-from bpc_worker.rows import all_of, maybe, one
+from bpc_worker.rows import all_of, maybe
 
 _FIRST_YEAR, _LAST_YEAR = 1990, 2999  # before there was such a thing; a slip of the pen
 
@@ -109,31 +103,29 @@ def _measure(ctx: Context, made: Made) -> None:
 
 
 async def _request(payload: CompilePassport, ctx: Context) -> Request:
-    tenant: dict[str, object] = {"tenant_id": ctx.job.tenant_id}
-    of_snapshot = tenant | {"snapshot_id": payload.snapshot_id}
-    version = tenant | {"rule_package_version_id": payload.rule_package_version_id}
+    tenant_id = ctx.job.tenant_id
     async with ctx.reading() as reading:
-        passports = await reading.query("passports/read", tenant | {"passport_id": payload.passport_id})
-        passport = one(passports, Passport, "passport")
-        snapshot = one(await reading.query("snapshots/read", of_snapshot), SnapshotBytes, "snapshot")
-        rules = one(await reading.query("rules/read", version), RulesText, "version of a rule package")
-        facts = await reading.query("snapshots/facts", of_snapshot)
-        keys = all_of(await reading.query("keys/registry", tenant), SigningKey)
-    if snapshot.canonical is None or snapshot.snapshot_hash is None:
-        raise Permanent(Code.SNAPSHOT_NOT_READY, f"the snapshot is {snapshot.status}, not SEALED")
-    if rules.status != RulesStatus.PUBLISHED:
-        raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"the rules are {rules.status}, not PUBLISHED")
+        rows = await read_inputs(
+            reading,
+            tenant_id,
+            passport_id=payload.passport_id,
+            snapshot_id=payload.snapshot_id,
+            rule_package_version_id=payload.rule_package_version_id,
+        )
+        keys = all_of(await reading.query("keys/registry", {"tenant_id": tenant_id}), SigningKey)
+    inputs = checked(rows)
+    if inputs.rules.status != RulesStatus.PUBLISHED:
+        raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"the rules are {inputs.rules.status}, not PUBLISHED")
     _check_key(ctx.signer.key_id, keys)
-    held = all_of(facts, Fact)
-    check_about(held, passport, stand_in=ctx.policy.stand_in_host)
-    version_id, identity = await _identity(payload, ctx, passport, rules)
+    check_about(inputs.facts, inputs.passport, stand_in=ctx.policy.stand_in_host)
+    version_id, identity = await _identity(payload, ctx, inputs.passport, inputs.rules)
     return Request(
         identity=identity,
-        snapshot_id=payload.snapshot_id,
-        snapshot=snapshot.canonical,
-        snapshot_hash=snapshot.snapshot_hash,
-        facts=held,
-        dsl=rules.dsl,
+        snapshot_id=inputs.snapshot.snapshot_id,
+        snapshot=inputs.snapshot.canonical,
+        snapshot_hash=inputs.snapshot.snapshot_hash,
+        facts=inputs.facts,
+        dsl=inputs.rules.dsl,
         disclosure_seed=ctx.disclosure_seed(version_id),
         payload_bytes=ctx.policy.payload_bytes,
         proof_bytes=ctx.policy.proof_bytes,

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.records import Build
 from bpc_worker.domain.states import BuildStatus
 from bpc_worker.handler_api import Context, NewJob, Permanent, Tx
@@ -126,7 +127,12 @@ async def stop(tx: Tx, build: Build, errors: Sequence[object]) -> None:
 
 
 async def give_up(
-    ctx: Context, build_id: UUID | None, error: Permanent, step: BuildStatus, about: UUID | None = None
+    ctx: Context,
+    build_id: UUID | None,
+    error: Permanent,
+    step: BuildStatus,
+    about: UUID | None = None,
+    *happened: Happened,
 ) -> NoReturn:
     """The job fails for good, and its build stops with the same words, if it waited for this very step."""
 
@@ -134,6 +140,7 @@ async def give_up(
         build = await hold(tx, build_id, ctx.job.tenant_id)
         if build is not None and waits_for(build, step, about):
             await stop(tx, build, [{"where": error.code, "message": error.message}])
+        await tell(tx, ctx.job, *happened)
 
     await ctx.reject(write, error)
 

@@ -152,6 +152,28 @@ class PassportVersion(msgspec.Struct, frozen=True, kw_only=True):
     qr_payload: str | None
 
 
+class CompiledVersion(PassportVersion, frozen=True, kw_only=True):
+    """With everything that was compiled; whether it is true, others say."""
+
+    tenant_id: UUID
+    snapshot_id: UUID
+    rule_package_version_id: UUID
+    compiler_build_id: str
+    payload: bytes
+    proof: bytes
+    receipt: bytes
+    unique_identifier: str
+    status_list: int
+    status_idx: int
+    fields: bytes
+    disclosures: bytes
+    disclosure_seed: bytes
+    view_signature: bytes | None
+
+    def __repr__(self) -> str:
+        return f"CompiledVersion(passport_version_id={self.passport_version_id})"  # never the seed
+
+
 class Build(msgspec.Struct, frozen=True, kw_only=True):
     """passport_builds"""
 

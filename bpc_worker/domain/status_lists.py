@@ -15,6 +15,12 @@ class Place(msgspec.Struct, frozen=True):
     status_idx: int
 
 
+class AllottedPlace(Place, frozen=True):
+    """With whose list it is in."""
+
+    issuer: str
+
+
 def list_uri(issuer: str, status_list: int) -> str:
     """Where a list is to be had, as views name it."""
     return f"{issuer}/status/{status_list}"

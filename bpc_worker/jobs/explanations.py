@@ -146,6 +146,15 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "stored bytes were changed, or the registry has another key under that name",
         do=("take it seriously: `bpc-worker audit verify --tenant NAME` names the first bad position",),
     ),
+    Code.RECEIPT_MISMATCH: _permanent(
+        "A passport version is not what its inputs give, so it was not signed, or did not come into force.",
+        "rows that no worker of ours wrote, a child that was taken over, a snapshot or rules without their "
+        "event; or stored bytes that were changed",
+        do=(
+            "take it seriously: `detail.member` says what differs; find out who wrote the row",
+            "`bpc-worker audit verify --tenant NAME`, then `bpc-worker passport build FOLDER --again`",
+        ),
+    ),
     Code.REPLAY_MISMATCH: _permanent(
         "Compiling the stored inputs again gave other bytes than those that were signed.",
         "stored inputs were changed, or another build of the compiler",

@@ -87,6 +87,7 @@ class Metrics:
         }
         self._tallies = {
             Tally.COMPILES: self._counter("compiles", "Compilations that came to an end", ("result",)),
+            Tally.SIGNINGS: self._counter("signings", "Passport versions signed or refused", ("result",)),
             Tally.WEBHOOK_DELIVERIES: self._counter("webhook_deliveries", "Attempts to deliver", ("status",)),
         }
         self._how = {tally: BoundedLabel() for tally in Tally}

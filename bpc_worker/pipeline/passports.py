@@ -5,19 +5,19 @@ from datetime import date
 from typing import TypeVar
 from uuid import UUID
 
-from bpc_worker.core.base import signing
-from bpc_worker.core.base.messages import Kind
+from bpc_worker.domain.event_chain import read_chain
 from bpc_worker.domain.events import Happened
-from bpc_worker.domain.records import Passport, PassportVersion, Snapshot
+from bpc_worker.domain.records import CompiledVersion, Passport, PassportVersion, Snapshot
+from bpc_worker.domain.signed_versions import check_signed
 from bpc_worker.domain.states import PassportStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
-from bpc_worker.pipeline.keys import registry
+from bpc_worker.pipeline.keys import sound_registry
 from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession, check_reason, uuid_or_none
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of, one, value
+from bpc_worker.rows import all_of, one
 
 Found = TypeVar("Found", "ListedVersion", "FoundPassport")
 
@@ -110,7 +110,7 @@ async def activate(pipeline: PipelineSession, wanted: str) -> tuple[UUID, UUID |
             return version.passport_version_id, None
         if version.status != PassportStatus.SIGNED:
             raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {version.status}, not SIGNED")
-        await _check_signature(pipeline, tx, version)
+        await _check_signed(pipeline, tx, version)
         former = next((each for each in versions if each.status == PassportStatus.ACTIVE), None)
         happened: list[Happened] = []
         if former is not None:
@@ -156,16 +156,12 @@ async def _hold(
     return versions, held
 
 
-async def _check_signature(pipeline: PipelineSession, tx: Tx, version: PassportVersion) -> None:
-    """What nobody can verify does not come into force."""
+async def _check_signed(pipeline: PipelineSession, tx: Tx, version: PassportVersion) -> None:
+    """What nobody can verify, and what nobody compared, does not come into force."""
     wanted = {"tenant_id": pipeline.tenant_id, "passport_version_id": version.passport_version_id}
-    found = await tx.query("passports/read_receipt", wanted)
-    try:
-        keys = await registry(pipeline, tx)
-        document, signature = value(found, bytes), version.signature or b""
-        signing.verify(keys, version.signing_key_id, Kind.RECEIPT, document, signature)
-    except signing.SignatureError as error:
-        raise Permanent(Code.SIGNATURE_INVALID, error.message) from error
+    row = one(await tx.query("passports/read_compiled", wanted), CompiledVersion, "passport version")
+    chain = await read_chain(tx, pipeline.tenant_id, "passport", version.passport_id)
+    check_signed(row, await sound_registry(pipeline, tx), chain)
 
 
 async def _move(pipeline: PipelineSession, tx: Tx, version: PassportVersion, status: PassportStatus) -> None:

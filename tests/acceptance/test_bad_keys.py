@@ -74,8 +74,8 @@ def test_it_does_not_come_into_force_and_is_not_handed_out(ill: tuple[Signed, st
 def test_nothing_is_signed_with_it(ill: tuple[Signed, str]) -> None:
     signed, words = ill
     signed.tamper(
-        "UPDATE passport_versions SET status = 'COMPILING', signature = NULL, public_key = NULL,"
-        " qr_payload = NULL, qr_png = NULL"
+        "UPDATE passport_versions SET status = 'COMPILING', signature = NULL, view_signature = NULL,"
+        " public_key = NULL, qr_payload = NULL, qr_png = NULL"
     )
     job = signed.db.enqueue("SIGN_PASSPORT", json.dumps({"passport_version_id": str(signed.version)}))
     with worker(signed.db.url_as("bpc_worker")):

@@ -69,7 +69,7 @@ def test_every_step_run_twice_changes_nothing(db: Database) -> None:
         requeue_everything(db)
         until(lambda: not db.run("SELECT FROM jobs WHERE status <> 'SUCCEEDED'"), within=60, what="all again")
     assert picture(db) == before
-    assert check_chains(db) == 6  # three documents, a snapshot, a passport, a key
+    assert check_chains(db) == 7  # three documents, a snapshot, a passport, a key, rules
 
 
 def requeue_everything(db: Database) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from tests.support.database import Database
 from tests.support.many_events import add_events
-from tests.support.pipeline import pipeline
+from tests.support.pipeline import keyed
 from tests.support.worker import COMMAND, environment
 
-A_RULE = "field a: Int = 1;\nexample e: { } => expect(a, == 1);\n"
 LENGTH = 100  # of a chain
 FEW, MANY = 1_000, 10_000  # chains
 
@@ -52,7 +51,7 @@ def peak_megabytes(pid: int) -> float:
 
 
 def test_a_million_events(db: Database, tmp_path: Path) -> None:
-    pipeline(db, rules=A_RULE)
+    keyed(db)
     tenant, first, second = db.tenant(), tmp_path / "1.json", tmp_path / "2.json"
     add_events(db, tenant, chains=FEW, length=LENGTH)
     small = [run(db, "audit", "verify"), checkpoint(db, first)]

@@ -1,4 +1,4 @@
-"""What a pipeline left in the database, without what differs from run to run: ids, times, who did it."""
+"""What a pipeline left in the database, without what differs from run to run: ids, salts, times, actors."""
 
 from tests.support.database import Database
 
@@ -13,8 +13,10 @@ _PARTS = {
     "snapshots": "SELECT status, count(*)::int AS n FROM data_snapshots GROUP BY status",
     "items": "SELECT fact_type, fact_key FROM snapshot_items JOIN facts USING (fact_id)",
     "passports": (
-        "SELECT status, (convert_from(payload, 'UTF8')::jsonb - 'passport_id' - 'battery_product_id')::text"
-        " AS payload, encode(proof_root_hash, 'hex') AS proof,"
+        "SELECT status,"
+        " (convert_from(payload, 'UTF8')::jsonb - 'passport_id' - 'battery_product_id' - 'salt')::text"
+        " AS payload,"
+        " (convert_from(proof, 'UTF8')::jsonb -> 'field_index')::text AS proof,"
         " signature IS NOT NULL AS signed, qr_png IS NOT NULL AS has_code, law_date::text"
         " FROM passport_versions"
     ),

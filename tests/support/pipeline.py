@@ -12,6 +12,7 @@ from bpc_worker import registry, wiring
 from bpc_worker.config import load as config
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.rules.tests_text import text_of_tests
+from bpc_worker.domain.events import Happened
 from bpc_worker.files.rules import read_rules
 from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folder, start_build
 from bpc_worker.pipeline.keys import add_key
@@ -70,30 +71,53 @@ class Pipeline:
         )
 
 
+def keyed(db: Database, tenant: str = "acme") -> Pipeline:
+    """A tenant with the development key registered, and nothing else."""
+    db.tenant(tenant)
+    made = Pipeline(db, tenant)
+    signer = wiring.keyring(config.load(env={})).signer
+    made.call(lambda pipeline: add_key(pipeline, signer.key_id, signer.public_key))
+    return made
+
+
 def pipeline(db: Database, tenant: str = "acme", *, rules: str | None = None) -> Pipeline:
-    """With the development key registered and rules published, without the minutes of their tests."""
-    tenant_id = db.tenant(tenant)
-    source = read_rules("battery_core") if rules is None else rules
-    package = db.one(
-        "INSERT INTO rule_packages (tenant_id, name) VALUES (%s, 'battery_core') RETURNING rule_package_id",
-        [tenant_id],
-    )
-    db.run(
-        "INSERT INTO rule_package_versions"
+    """With rules published, too, without the minutes of their tests."""
+    made = keyed(db, tenant)
+    publish(made, "battery_core", read_rules("battery_core") if rules is None else rules)
+    return made
+
+
+def publish(path: Pipeline, name: str, source: str) -> UUID:
+    """Rules as they are once they were tested and published: the row, and the event that says so."""
+    row = path.db.one(
+        "WITH package AS (INSERT INTO rule_packages (tenant_id, name) VALUES (%s, %s)"
+        " RETURNING tenant_id, rule_package_id)"
+        " INSERT INTO rule_package_versions"
         " (tenant_id, rule_package_id, version, dsl, dsl_sha256, tests_sha256, status)"
-        " VALUES (%s, %s, 1, %s, %s, %s, 'PUBLISHED')",
+        " SELECT tenant_id, rule_package_id, 1, %s, %s, %s, 'PUBLISHED' FROM package"
+        " RETURNING rule_package_version_id",
         [
-            tenant_id,
-            package["rule_package_id"],
+            path.db.tenant(path.tenant),
+            name,
             source,
             sha256(source.encode()),
             sha256(text_of_tests(source).encode()),
         ],
     )
-    made = Pipeline(db, tenant)
-    signer = wiring.keyring(config.load(env={})).signer
-    made.call(lambda pipeline: add_key(pipeline, signer.key_id, signer.public_key))
-    return made
+    version = UUID(str(row["rule_package_version_id"]))
+    happened = Happened(
+        event_type="RULES_PUBLISHED",
+        aggregate_type="rules",
+        aggregate_id=version,
+        payload={"dsl_sha256": sha256(source.encode()).hex()},
+    )
+
+    async def tell(pipeline: PipelineSession) -> None:
+        async with pipeline.transaction() as tx:
+            await pipeline.record(tx, happened)
+
+    path.call(tell)
+    return version
 
 
 def battery(folder: Path, serial: str) -> Path:

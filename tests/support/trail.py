@@ -15,8 +15,6 @@ from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline
 
-A_RULE = "field a: Int = 1;\nexample e: { } => expect(a, == 1);\n"
-
 
 def append(path: Pipeline, chain: UUID, count: int = 3) -> UUID:
     async def work(pipeline: PipelineSession) -> None:

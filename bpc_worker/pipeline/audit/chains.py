@@ -1,27 +1,16 @@
 """Is every chain what was written? Events, heads, leaves and a checkpoint, side by side in one order."""
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from uuid import UUID
 
 from bpc_worker.core.audit.checkpoint import ChainHead, ChainKey
 from bpc_worker.core.audit.checkpoint_compare import since
-from bpc_worker.core.audit.event_hash import (
-    BrokenChain,
-    ChainCheck,
-    ChainedEvent,
-    Event,
-    Flaw,
-    Head,
-    event_id,
-)
-from bpc_worker.core.base import canonical_json
-from bpc_worker.core.base.hashing import sha256
+from bpc_worker.core.audit.event_hash import BrokenChain, ChainCheck, Head
+from bpc_worker.domain.event_chain import EventRow, OfChain, flaw
 from bpc_worker.handler_api import Tx
 from bpc_worker.pipeline.audit.findings import Finding, Missing, finding
-from bpc_worker.pipeline.audit.streams import OfChain, Stream, rows_of
+from bpc_worker.pipeline.audit.streams import Stream, rows_of
 
 
 class HeadRow(OfChain, frozen=True):
@@ -34,18 +23,6 @@ class HeadRow(OfChain, frozen=True):
             aggregate_version=self.aggregate_version,
             event_hash=self.event_hash,
         )
-
-
-class EventRow(OfChain, frozen=True):
-    """An event, as it is stored."""
-
-    event_id: UUID
-    event_type: str
-    occurred_at: datetime | None
-    actor_id: str
-    payload: str
-    payload_hash: bytes
-    prev_event_hash: bytes | None
 
 
 @dataclass(slots=True)
@@ -64,7 +41,7 @@ class _Seen:
             if row.aggregate_version == mark.aggregate_version:
                 self.at_mark[row.aggregate_version] = row.event_hash
         if self.broken is None:
-            self.broken = _flaw(self.check, row, tenant_id)
+            self.broken = flaw(self.check, row, tenant_id)
 
 
 class Walk:
@@ -125,35 +102,3 @@ def _since_then(seen: _Seen) -> Iterator[Finding]:
             change = difference.change
             yield finding(mark.key, difference.version, change, difference.expected, difference.found)
             return
-
-
-def _flaw(check: ChainCheck, row: EventRow, tenant_id: UUID) -> BrokenChain | None:
-    version = row.aggregate_version
-    if row.occurred_at is None:
-        return BrokenChain(version, Flaw.ILL_FORMED, "a time from 1970 to 9998", "another")
-    event = Event(
-        tenant_id=tenant_id,
-        aggregate_type=row.aggregate_type,
-        aggregate_id=row.aggregate_id,
-        aggregate_version=version,
-        event_type=row.event_type,
-        occurred_at=row.occurred_at,
-        actor_id=row.actor_id,
-        payload_hash=row.payload_hash,
-    )
-    chained = ChainedEvent(event=event, prev_event_hash=row.prev_event_hash, event_hash=row.event_hash)
-    if broken := check.add(chained):
-        return broken
-    if (own_id := event_id(event, row.event_hash)) != row.event_id:
-        return BrokenChain(version, Flaw.WRONG_ID, str(own_id), str(row.event_id))
-    if (found := _payload_hash(row.payload)) != row.payload_hash.hex():
-        return BrokenChain(version, Flaw.WRONG_PAYLOAD, row.payload_hash.hex(), found)
-    return None
-
-
-def _payload_hash(text: str) -> str:
-    """In hex; of a payload that has no canonical form, why."""
-    try:
-        return sha256(canonical_json.encode(json.loads(text))).hex()
-    except (ValueError, RecursionError) as error:
-        return str(error)

@@ -7,10 +7,10 @@ from bpc_worker.core.audit.checkpoint import Tree
 from bpc_worker.core.audit.event_hash import Event
 from bpc_worker.core.audit.event_proof import Consistency, Inclusion, Signed
 from bpc_worker.core.base.merkle_stream import RangeHashes, consistency_ranges, inclusion_ranges
+from bpc_worker.domain.event_chain import OfChain
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.audit import leaves
 from bpc_worker.pipeline.audit.checkpoints import Kept, check_ours
-from bpc_worker.pipeline.audit.streams import OfChain
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import one
 

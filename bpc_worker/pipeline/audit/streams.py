@@ -4,25 +4,13 @@ from collections.abc import AsyncIterator
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
-import msgspec
-
 from bpc_worker.core.audit.checkpoint import ChainKey
+from bpc_worker.domain.event_chain import OfChain
 from bpc_worker.handler_api import Tx
 from bpc_worker.postgres.sql_files import query
 from bpc_worker.rows import all_of
 
 PAGE = 500
-
-
-class OfChain(msgspec.Struct, frozen=True):
-    aggregate_type: str
-    aggregate_id: UUID
-    aggregate_version: int
-    event_hash: bytes
-
-    @property
-    def key(self) -> ChainKey:
-        return self.aggregate_type, self.aggregate_id
 
 
 class Keyed(Protocol):

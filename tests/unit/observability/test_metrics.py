@@ -28,6 +28,7 @@ NAMES = {
     "bpc_reaper_scan_duration_seconds": {"table"},
     "bpc_webhook_deliveries_total": {"status"},
     "bpc_compiles_total": {"result"},
+    "bpc_signings_total": {"result"},
     "bpc_compile_duration_seconds": set(),
     "bpc_payload_bytes": set(),
     "bpc_proof_bytes": set(),

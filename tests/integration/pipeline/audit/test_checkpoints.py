@@ -17,14 +17,14 @@ from bpc_worker.pipeline.audit.findings import LeafFlaw
 from bpc_worker.pipeline.keys import add_key, change_key, registry
 from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
-from tests.support.pipeline import Pipeline, pipeline
-from tests.support.trail import A_RULE, append, checkpoint, delete, intruder, move_head_back, named, verified
+from tests.support.pipeline import Pipeline, keyed
+from tests.support.trail import append, checkpoint, delete, intruder, move_head_back, named, verified
 from tests.support.worker import command
 
 
 @pytest.fixture
 def path(db: Database) -> Pipeline:
-    return pipeline(db, rules=A_RULE)
+    return keyed(db)
 
 
 def test_what_became_leaves_cannot_vanish_without_them(db: Database, path: Pipeline) -> None:
@@ -133,7 +133,7 @@ def test_every_byte_of_a_checkpoint_counts(path: Pipeline) -> None:
 
 
 def test_a_checkpoint_of_somebody_else_is_refused(db: Database, path: Pipeline) -> None:
-    other = pipeline(db, "other", rules=A_RULE)
+    other = keyed(db, "other")
 
     with pytest.raises(Permanent, match="the checkpoint is of tenant") as refused:
         verified(path, checkpoint(other))
@@ -175,7 +175,7 @@ def said(db: Database, *arguments: str, code: int = 0) -> Any:
 
 def test_the_commands(db: Database, path: Pipeline, tmp_path: Path) -> None:
     gone, hurt = append(path, uuid4()), append(path, uuid4())
-    pipeline(db, "other", rules=A_RULE)
+    keyed(db, "other")
     out = tmp_path / "acme.json"
     made = command(db.url_as("bpc_app"), "audit", "checkpoint", "--tenant", "acme", "--out", str(out))
     assert made.returncode == 0, made.stderr

@@ -24,15 +24,13 @@ from bpc_worker.pipeline.audit.verify import verify
 from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from tests.support import rfc9162
 from tests.support.database import Database
-from tests.support.pipeline import Pipeline, pipeline
+from tests.support.pipeline import Pipeline, keyed
 from tests.support.worker import command
-
-A_RULE = "field a: Int = 1;\nexample e: { } => expect(a, == 1);\n"
 
 
 @pytest.fixture
 def path(db: Database) -> Pipeline:
-    return pipeline(db, rules=A_RULE)
+    return keyed(db)
 
 
 def tell(number: int, chain: UUID) -> Happened:
@@ -115,7 +113,7 @@ def test_a_later_checkpoint_is_proved_to_begin_with_every_earlier_one(db: Databa
 
 def test_leaves_are_numbered_once_while_others_append(db: Database) -> None:
     """Six appenders, four who number at the same time: no gap, nothing twice, chains in their order."""
-    path = pipeline(db, rules=A_RULE)
+    path = keyed(db)
 
     async def all_at_once() -> None:
         settings, handlers, url = config.load(env={}), registry.load(), db.url_as("bpc_app")
@@ -153,7 +151,7 @@ def test_what_cannot_be_proved_is_said(db: Database, path: Pipeline) -> None:
     kept = taken(path)
     appended(path, 1)
     late = event_ids(db)[-1]
-    other = pipeline(db, "other", rules=A_RULE)
+    other = keyed(db, "other")
     [theirs] = db.run("SELECT event_id FROM events WHERE tenant_id = %s", [db.tenant("other")])
 
     for event_id, code, words in (

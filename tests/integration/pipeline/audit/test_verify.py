@@ -13,8 +13,8 @@ from bpc_worker.pipeline.audit.findings import Finding, Missing
 from bpc_worker.pipeline.audit.verify import verify
 from bpc_worker.pipeline.session import PipelineSession
 from tests.support.database import Database
-from tests.support.pipeline import Pipeline, pipeline
-from tests.support.trail import A_RULE, append, checkpoint, delete, intruder, named, verified
+from tests.support.pipeline import Pipeline, keyed
+from tests.support.trail import append, checkpoint, delete, intruder, named, verified
 
 # Each column of an event, changed as little as possible, and how the change of version 2 is named.
 CHANGES = {
@@ -35,7 +35,7 @@ CHANGES = {
 
 @pytest.fixture
 def path(db: Database) -> Pipeline:
-    return pipeline(db, rules=A_RULE)
+    return keyed(db)
 
 
 def test_an_untouched_trail_holds(path: Pipeline) -> None:
