@@ -13,7 +13,7 @@ from bpc_worker.domain.states import PassportStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
-from bpc_worker.pipeline.keys import sound_registry
+from bpc_worker.pipeline.keys import registry
 from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession, check_reason, uuid_or_none
 from bpc_worker.postgres.again import again
@@ -161,7 +161,7 @@ async def _check_signed(pipeline: PipelineSession, tx: Tx, version: PassportVers
     wanted = {"tenant_id": pipeline.tenant_id, "passport_version_id": version.passport_version_id}
     row = one(await tx.query("passports/read_compiled", wanted), CompiledVersion, "passport version")
     chain = await read_chain(tx, pipeline.tenant_id, "passport", version.passport_id)
-    check_signed(row, await sound_registry(pipeline, tx), chain)
+    check_signed(row, await registry(pipeline, tx), chain)
 
 
 async def _move(pipeline: PipelineSession, tx: Tx, version: PassportVersion, status: PassportStatus) -> None:
