@@ -85,7 +85,7 @@ def measure(signed: Signed, count: int, form: str, folder: Path) -> list[tuple[i
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else VERSIONS
-    form = sys.argv[2] if len(sys.argv) > 2 else "view"  # noqa: PLR2004 - the second word
+    form = sys.argv[2] if len(sys.argv) > 2 else "view"
     with databases.postgres(in_memory=True) as server, tempfile.TemporaryDirectory() as folder:
         databases.make_template(server)
         with signed_passport(server) as signed:
