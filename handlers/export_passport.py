@@ -96,11 +96,20 @@ async def handle(payload: ExportPassport, ctx: Context) -> None:
 async def _export(ctx: Context, version_id: UUID, wanted: Wanted, root: Path, steps: list[str]) -> Exported:
     async with ctx.reading() as reading:
         version = await read_stored(reading, ctx.job.tenant_id, version_id)
-    made = await ctx.child(MAKE, Request(version.without_secrets(), wanted))
+    files = await _files(ctx, version, wanted)
     ctx.check_lease()
-    await asyncio.to_thread(write_files, root, steps, made.files)
+    await asyncio.to_thread(write_files, root, steps, files)
     seed = version.row.disclosure_seed
-    return Exported(version.row.passport_id, version_id, [Named.of(file, seed) for file in made.files])
+    return Exported(version.row.passport_id, version_id, [Named.of(file, seed) for file in files])
+
+
+async def _files(ctx: Context, version: StoredVersion, wanted: Wanted) -> list[File]:
+    """A label in a thread: nothing of it is evaluated, and fonts are files, which children do not read."""
+    if wanted.format is Format.LABEL:
+        from bpc_worker.carrier.of_version import label_of
+
+        return [await asyncio.to_thread(label_of, version)]
+    return (await ctx.child(MAKE, Request(version.without_secrets(), wanted))).files
 
 
 async def _tell(tx: Tx, ctx: Context, wanted: Wanted, done: list[Exported]) -> None:

@@ -19,7 +19,7 @@ from bpc_worker.core.passport.view_text import ViewError
 from bpc_worker.domain.bundling import bundle_of
 from bpc_worker.domain.events import Happened
 from bpc_worker.domain.states import PassportStatus
-from bpc_worker.domain.stored import StoredVersion
+from bpc_worker.domain.stored import Row, StoredVersion
 from bpc_worker.files.bundles import write_zip
 from bpc_worker.handler_api import Code, Permanent
 
@@ -28,6 +28,10 @@ class Format(StrEnum):
     BUNDLE = "bundle"  # everything, for the archive
     VIEW = "view"  # what one audience may see, signed
     DPP = "dpp"  # the same after EN 18223, with the view beside it
+    LABEL = "label"  # for the battery, with the code of its identifier; `carrier.of_version` makes it
+
+
+_FOR_NOBODY_ELSE = (Format.BUNDLE, Format.LABEL)
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +39,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     audience: str | None = None  # of a view and a dpp; without one the public
 
     def __post_init__(self) -> None:
-        if self.format is Format.BUNDLE and self.audience is not None:
-            raise ValueError("a bundle has everything and no audience; ask for the format view")
+        if self.format in _FOR_NOBODY_ELSE and self.audience is not None:
+            raise ValueError(f"a {self.format} has no audience; ask for the format view or dpp")
+
+    @property
+    def is_for(self) -> str | None:
+        """Whose view it is, if it is one."""
+        return None if self.format in _FOR_NOBODY_ELSE else self.reader
 
     @property
     def reader(self) -> str:
@@ -65,16 +74,33 @@ def files_of(version: StoredVersion, wanted: Wanted) -> list[File]:
 
     Verified before they are handed out. It asks for no salt, so the version may come without its seed.
     """
-    row = version.row
-    if row.status == PassportStatus.COMPILING:
-        raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {row.status}: not signed yet")
+    check_signed(version.row)
     try:
-        return _files(version, wanted, f"passport-{row.passport_version_id}")
+        return _files(version, wanted, stem_of(version.row))
     except ViewError as error:
         raise Permanent(Code.VALIDATION_ERROR, str(error)) from error
     except (BundleError, ReplayMismatchError) as error:
         hint = "`bpc-worker passport replay` says more; nothing was handed out"
         raise Permanent(Code.REPLAY_MISMATCH, f"{error}; {hint}") from error
+
+
+def check_signed(row: Row) -> None:
+    if row.status == PassportStatus.COMPILING:
+        raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {row.status}: not signed yet")
+
+
+def stem_of(row: Row) -> str:
+    """What the names of all its files begin with."""
+    return f"passport-{row.passport_version_id}"
+
+
+def public_fields(version: StoredVersion) -> dict[str, object]:
+    """What everybody may see, by path; verified."""
+    check_signed(version.row)
+    try:
+        return verify_view(cut(version.view(), PUBLIC), version.registry, audience=PUBLIC).fields
+    except (BundleError, ViewError) as error:
+        raise Permanent(Code.REPLAY_MISMATCH, f"{error}; nothing was handed out") from error
 
 
 def _files(version: StoredVersion, wanted: Wanted, stem: str) -> list[File]:
@@ -129,7 +155,7 @@ def exported(
         payload={
             "passport_version_id": str(passport_version_id),
             "format": wanted.format,
-            "audience": None if wanted.format is Format.BUNDLE else wanted.reader,
+            "audience": wanted.is_for,
             "files": [msgspec.to_builtins(each) for each in files],
         },
     )

@@ -86,11 +86,8 @@ class StoredVersion(msgspec.Struct, frozen=True):
 
     @property
     def registry(self) -> signing.KeyRegistry:
-        """The tenant's; in our words for a key that cannot have come in by the front door."""
-        try:
-            return key_registry(self.keys)
-        except signing.SignatureError as error:
-            raise Permanent(Code.SIGNATURE_INVALID, f"the tenant's registry: {error.message}") from error
+        """The tenant's."""
+        return key_registry(self.keys)
 
     def without_secrets(self) -> "StoredVersion":
         """For a child: without the seed of the salts, and each fact once."""

@@ -161,12 +161,6 @@ def write_new(
     return True
 
 
-def remove_unfinished(folder: Path) -> None:
-    """What writers left there who were killed; only where nobody else writes now."""
-    for left in folder.glob(f"{_UNFINISHED}*.part"):
-        left.unlink(missing_ok=True)
-
-
 def check_name(name: str) -> None:
     """A name of one file or folder, which leads nowhere else."""
     if name in {"", ".", ".."} or "/" in name or "\0" in name:
@@ -194,6 +188,12 @@ def folder_below(root: Path, steps: Sequence[str]) -> Iterator[int]:
         yield opened
     finally:
         os.close(opened)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """What writers left there who were killed; only where nobody else writes now."""
+    for left in folder.glob(f"{_UNFINISHED}*.part"):
+        left.unlink(missing_ok=True)
 
 
 def _is_there(path: Path, data: bytes, folder: int | None) -> bool:

@@ -44,7 +44,7 @@ def running(signed: Signed, folder: Path) -> Iterator[Worker]:
 def test_a_job_and_a_command_write_the_same_files(signed: Signed, folder: Path, tmp_path: Path) -> None:
     by_hand = tmp_path / "by hand"
     by_hand.mkdir()
-    for form in ("bundle", "view", "dpp"):
+    for form in ("bundle", "view", "dpp", "label"):
         job = ended(signed.db, enqueue_export(signed, format=form, folder="2027/may"))
         assert job["status"] == "SUCCEEDED", job["last_error"]
         done = command(
@@ -58,7 +58,7 @@ def test_a_job_and_a_command_write_the_same_files(signed: Signed, folder: Path, 
     assert files_in(folder / below) == files_in(by_hand)
     assert sorted(files_in(by_hand)) == [
         f"passport-{signed.version}{ending}"
-        for ending in ("-public-active.dpp.json", "-public.sd-jwt", ".zip")
+        for ending in ("-public-active.dpp.json", "-public.sd-jwt", ".label.pdf", ".zip")
     ]
 
 

@@ -331,9 +331,9 @@ def test_a_view_shows_what_its_audience_may_see(signed: Signed, tmp_path: Path) 
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
-    assert name.endswith(f"{signed.version}-public.zip")
+    assert name.endswith(f"{signed.version}-public.sd-jwt")
     assert done.returncode == 0, done.stdout
-    assert "fields for public" in done.stdout
+    assert "complete for public" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Memory of a worker while one job exports many versions: flat, however many there are.
 
-`python -m tests.bench.export_memory [how many]`
+`python -m tests.bench.export_memory [how many] [format]`
 
 The versions are of one battery, issued second after second, compiled, signed and drawn by the worker itself.
-Then a fresh worker exports all of them as bundles in one job; its memory is looked at on the way.
+Then a fresh worker exports all of them in one job; its memory is looked at on the way.
 """
 
 import json
@@ -69,26 +69,27 @@ def looks(signed: Signed, job_id: str, running: Worker, count: int) -> Iterator[
         time.sleep(0.2)
 
 
-def measure(signed: Signed, count: int, folder: Path) -> list[tuple[int, int]]:
+def measure(signed: Signed, count: int, form: str, folder: Path) -> list[tuple[int, int]]:
     versions = make_versions(signed, count)
     settings = {"BPC_EXPORT_FOLDER": folder, "BPC_LOG_LEVEL": "info", "BPC_JOBS_LEASE_RENEW_SECONDS": 1}
     with worker(signed.db.url_as("bpc_worker"), **settings) as running:
         running.wait_ready()
-        payload = {"format": "bundle", "passport_version_ids": versions}
+        payload = {"format": form, "passport_version_ids": versions}
         job_id = signed.db.enqueue("EXPORT_PASSPORT", json.dumps(payload))
         began = time.monotonic()
         found = list(looks(signed, job_id, running, count))
-    print(f"{count} bundles in {time.monotonic() - began:.0f} s")
+    print(f"{count} in the format {form} in {time.monotonic() - began:.0f} s")
     assert len(files_in(folder)) == len(told(signed.db)) == count
     return found
 
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else VERSIONS
+    form = sys.argv[2] if len(sys.argv) > 2 else "view"
     with databases.postgres(in_memory=True) as server, tempfile.TemporaryDirectory() as folder:
         databases.make_template(server)
         with signed_passport(server) as signed:
-            found = measure(signed, count, Path(folder))
+            found = measure(signed, count, form, Path(folder))
     print("exported  worker MiB")
     for done, kib in found:
         print(f"{done:8d}  {kib / 1024:10.1f}")

@@ -19,19 +19,20 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.domain.stored import Row
 
 _MOST = 1000
-_ENDINGS = {"bundle": ".zip", "view": ".sd-jwt"}
+_ENDINGS = {"bundle": ".zip", "view": ".sd-jwt", "label": ".pdf"}
 
 
 @passport.command("export", epilog=VERSION_ID)
 @click.argument("wanted", metavar="ID...", nargs=-1, required=True)
 @click.option(
     "--out", required=True, type=FILE, metavar="DIR_OR_FILE",
-    help="An existing folder; of one version also a file that ends in .zip, of a view in .sd-jwt.",
+    help="An existing folder; of one version also a file that ends in .zip, .sd-jwt or .pdf.",
 )  # fmt: skip
 @click.option(
-    "--format", "form", type=click.Choice(["bundle", "view", "dpp"]),
+    "--format", "form", type=click.Choice(["bundle", "view", "dpp", "label"]),
     help="Everything (bundle), or what one audience may see: signed (view), or as JSON after EN 18223 with "
-    "the view beside it (dpp).  [default: bundle, with --audience view]",
+    "the view beside it (dpp); or a label for the battery as PDF (label).  "
+    "[default: bundle, with --audience view]",
 )  # fmt: skip
 @click.option(
     "--audience", type=click.Choice([*AUDIENCES]),
@@ -61,8 +62,8 @@ def export(
     from bpc_worker.pipeline.export import export_all
 
     chosen = form or ("bundle" if audience is None else "view")
-    if chosen == "bundle" and audience is not None:
-        fail(EXIT_USAGE, "--audience: a bundle has everything", "leave it out, or choose --format view")
+    if chosen in {"bundle", "label"} and audience is not None:
+        fail(EXIT_USAGE, f"--audience: a {chosen} has none", "leave it out, or choose --format view or dpp")
     _check_out(out, chosen, len(wanted))
     of_each = Wanted(format=Format(chosen), audience=audience)
     in_pipeline(config_path, tenant, export_all, wanted, of_each, _Target(out).write)
@@ -100,4 +101,4 @@ class _Target:
             if not added:
                 tell("it was there already, with the same bytes")
         if row.status != PassportStatus.ACTIVE:
-            tell(f"the version is {row.status}, which bundles and views do not say")
+            tell(f"the version is {row.status}, which only the format dpp says")

@@ -26,8 +26,9 @@ def several(count: int) -> list[str]:
         ({"format": "view", "passport_version_ids": []}, "length >= 1"),
         ({"format": "view", "passport_version_ids": several(1001)}, "length <= 1000"),
         ({"format": "view", "passport_version_ids": [ONE, ONE]}, "names a version twice"),
-        (VIEW | {"format": "label"}, "Invalid enum value 'label'"),
-        (VIEW | {"format": "bundle", "audience": "public"}, "a bundle has everything and no audience"),
+        (VIEW | {"format": "paper"}, "Invalid enum value 'paper'"),
+        (VIEW | {"format": "bundle", "audience": "public"}, "a bundle has no audience"),
+        (VIEW | {"format": "label", "audience": "public"}, "a label has no audience"),
         *(
             (VIEW | {"folder": folder}, "folder: ")
             for folder in ("..", "a/../..", "/etc", "a//b", ".", "", "a\0b", "a\nb", "x" * 101)
