@@ -1,5 +1,6 @@
 """The label of a version: its category chooses the template, its public view says what stands on it."""
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from uuid import UUID
 
@@ -18,7 +19,7 @@ ROW = SimpleNamespace(
 SHOWN = {"identity.category": "EV", "performance.rated_capacity": {"unit": "Ah", "value": "213"}}
 
 
-def label(monkeypatch: pytest.MonkeyPatch, shown: dict[str, object]) -> File:
+def label(monkeypatch: pytest.MonkeyPatch, shown: Mapping[str, object]) -> File:
     monkeypatch.setattr(of_version, "public_fields", lambda _: shown)
     return of_version.label_of(SimpleNamespace(row=ROW))  # type: ignore[arg-type]  # of it, the row is asked for
 
