@@ -81,7 +81,7 @@ TAMPERED = {
     "the last disclosure gone": ("view", f"{VERSION} disclosures = substring(disclosures FROM 1 FOR 2000)"),
     "signature of the view": ("view", f"{VERSION} {flip('view_signature')}"),
     "identifier": ("receipt", f"{VERSION} unique_identifier = unique_identifier || 'X'"),
-    "identifier of the passport": ("receipt", "UPDATE passports SET unique_identifier = 'https://other.example/p/X'"),
+    "identifier of the passport": ("receipt", "UPDATE passports SET unique_identifier = 'https://other.example/p/0123456789ABCDEF'"),
     "status list": ("receipt", f"{VERSION} status_list = status_list + 1"),
     "place in the status list": ("receipt", f"{VERSION} status_idx = (status_idx + 1) % 131072"),
     "name of the rules": ("receipt", "UPDATE rule_packages SET name = 'other'"),
