@@ -1,6 +1,7 @@
 """SIGN_STATUS_LIST: what a status list has to tell now, signed with the key that is there for it."""
 
 from array import array
+from collections.abc import Iterable
 from datetime import datetime
 from sys import byteorder
 from typing import Annotated
@@ -84,7 +85,7 @@ async def _queue_each(tx: Tx, ctx: Context) -> None:
         )
 
 
-def _places(packed: bytes) -> array[int]:
+def _places(packed: bytes) -> Iterable[int]:
     places = array("i", packed)
     if byteorder == "little":  # they came as the network has them
         places.byteswap()
