@@ -129,7 +129,9 @@ async def stop(tx: Tx, build: Build, step: BuildStatus, error: Permanent, *, act
 
 
 async def _tell_stopped(tx: Tx, build: Build, step: BuildStatus, code: str, actor_id: str) -> None:
-    """Without the words: they may quote a document."""
+    """Unless it had stopped before. Without the words: they may quote a document."""
+    if build.state == BuildStatus.STOPPED:
+        return
     happened = Happened(
         event_type="BUILD_STOPPED",
         aggregate_type="build",

@@ -66,6 +66,11 @@ def test_a_mistake_that_is_made_again_stops_again(db: Database, folder: Path) ->
             build = path.build(folder)
             stopped = path.ended(build)
             assert (stopped.state, len(stopped.errors or [])) == ("STOPPED", 1)
+    told = db.run(
+        "SELECT aggregate_id, payload ->> 'step' AS step, payload ->> 'code' AS code"
+        " FROM events WHERE event_type = 'BUILD_STOPPED'"
+    )
+    assert told == [{"aggregate_id": build, "step": "DOCUMENTS", "code": "VALIDATION_ERROR"}] * 3
 
 
 def test_a_corrected_declaration_is_another_version_of_the_same_bytes(db: Database, folder: Path) -> None:

@@ -154,6 +154,14 @@ async def test_stopping_keeps_the_reasons_and_tells_without_their_words() -> Non
     assert told(tx) == {"passport_id": str(an_id(5)), "step": "COMPILE", "code": "RULES_INVALID"}
 
 
+async def test_a_build_that_had_stopped_is_not_told_of_again() -> None:
+    tx = documents(rejected=1)
+    await builds.documents_done(tx, a_build("STOPPED"), actor_id=ACTOR)
+
+    assert "builds/stop_rejected" in tx.names
+    assert "events/append" not in tx.names
+
+
 async def test_no_build_is_neither_moved_nor_stopped() -> None:
     tx = FakeTx()
     await builds.finish(tx, None, BuildStatus.QR, VERSION)
