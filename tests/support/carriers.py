@@ -2,6 +2,7 @@
 
 import csv
 import os
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +18,7 @@ from bpc_worker.carrier.template import Template
 
 MM_PER_INCH = 25.4
 MM = 72 / MM_PER_INCH  # in points
-RENDERED_DPI = 600
+RENDERED_DPI = 300
 _DARK = 128
 _FINDER_MODULES = 7
 
@@ -121,14 +122,14 @@ def _first_run(grey: Image.Image, left: int, right: int, top: int) -> int:
 
 
 def _light_around(grey: Image.Image, code: tuple[int, int, int, int]) -> int:
-    """The width of the light frame around the code, as far as the picture goes."""
+    """The width of the light frame around the code, up to a quarter of its side and the picture's edge."""
     left, top, right, bottom = code
     dark = grey.point(lambda value: 255 if value < _DARK else 0)
     dark.paste(0, code)
-    width = 0
-    while True:
-        frame = (left - width - 1, top - width - 1, right + width + 1, bottom + width + 1)
-        inside = frame[0] >= 0 and frame[1] >= 0 and frame[2] <= grey.width and frame[3] <= grey.height
-        if not inside or dark.crop(frame).getbbox() is not None or width > (right - left) // 4:
-            return width
-        width += 1
+
+    def is_dark(width: int) -> bool:
+        frame = (left - width, top - width, right + width, bottom + width)
+        return dark.crop(frame).getbbox() is not None
+
+    at_most = min((right - left) // 4, left, top, grey.width - right, grey.height - bottom)
+    return bisect_left(range(1, at_most + 1), x=True, key=is_dark)
