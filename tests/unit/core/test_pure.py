@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "typing": None,
     "urllib.parse": {"quote", "unquote"},
     "uuid": {"UUID", "uuid5"},
+    "zlib": None,
 }
 BUILTINS = {"open", "print", "input", "eval", "exec", "compile", "__import__", "breakpoint", "hash", "id"}
 CLOCKS_AND_DICE = {
