@@ -157,7 +157,7 @@ class Intake:
         """How many jobs a claim may bring, and of which types. Who waits for others has slots of its own."""
         room = self._expected_room(ahead)
         if room > 0 or self._closed:
-            return room, self._slots.caps
+            return min(room, self._ahead.by_halves or room), self._slots.caps
         return self._slots.io_bound_only
 
     @property
@@ -182,11 +182,9 @@ class Intake:
             await self._gather(ahead)
             await parts.store.release_unconfirmed_claims()
             limit, room = self._reach(ahead)
-            limit = min(limit, self._ahead.by_halves or limit)
             if limit <= 0 or not parts.health.may_claim:
                 return None
-            fresh, sent_at = self._poll_is_due, parts.clock()
-            caps = room
+            fresh, sent_at, caps = self._poll_is_due, parts.clock(), room
             if parts.rate_limits is not None:
                 nothing = await parts.rate_limits.empty_look()
                 if nothing is not None:
@@ -199,11 +197,7 @@ class Intake:
             parts.metrics.looked()
             look, written = await self._claim_with_ends(limit, fresh=fresh, caps=caps, ahead=ahead > 0)
         except JobError as error:
-            self._failed = True
-            self._caution.failed()
-            parts.health.note_database(error)
-            parts.metrics.claim_failed(error.sqlstate or error.code)
-            warn(_log, "claim_failed", error)
+            self._note_failure(error)
             return None
         if self._caution.failures:
             self._caution.answered()
@@ -216,6 +210,13 @@ class Intake:
         if parts.rate_limits is not None:
             await parts.rate_limits.record_claim(look.claims)
         return _Answer(look, written, sent_at, fresh, expected_free_slots)
+
+    def _note_failure(self, error: JobError) -> None:
+        self._failed = True
+        self._caution.failed()
+        self._parts.health.note_database(error)
+        self._parts.metrics.claim_failed(error.sqlstate or error.code)
+        warn(_log, "claim_failed", error)
 
     async def _gather(self, ahead: int) -> None:
         """Where claims go by halves, short jobs would come by a few at a time: wait for half of the slots,
