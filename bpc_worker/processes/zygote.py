@@ -17,6 +17,7 @@ from bpc_worker.processes.frames import FROM_ZYGOTE, End, Ended, Fork, Ready, Zy
 
 _LONGEST_MESSAGE = 1024
 _LONGEST_START = 60.0
+_LAST_MOMENT = 0.5
 _PATIENCE = 3.0  # less than a cancelled handler has: then the zygote goes, and its children with it
 _ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": os.defpath}  # nothing of ours: no DSN, no key
 
@@ -50,6 +51,8 @@ class Child:
 
     async def end(self) -> str:
         """Kill it, see it gone, and say how: one that had ended by itself keeps its own end."""
+        if self.answers.at_eof():  # its pipes go a moment before it does
+            await asyncio.wait((self.ended,), timeout=_LAST_MOMENT)
         self.end_soon()
         await asyncio.wait((self.ended,), timeout=_PATIENCE)
         if self.is_alive:

@@ -31,7 +31,7 @@ END
 $$;
 
 CREATE OR REPLACE FUNCTION bpc_status_lock(list integer) RETURNS bigint
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, {schema}, pg_temp
+LANGUAGE sql IMMUTABLE
 RETURN hashtextextended('status list ' || list, 0);
 
 -- What a list of the tenant has to tell, and of which moment: the places of each status, four bytes each, but for those

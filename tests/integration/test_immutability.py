@@ -47,6 +47,7 @@ MOVES = {
         "disabled_reason",
     },
     "webhook_subscriptions": {"active"},
+    "status_lists": {"token", "token_as_of", "token_key_id"},
     "operators": {"name", "address", "contact", "web", "identifiers"},
     "facilities": {"operator_id", "name", "address", "identifiers"},
     "battery_products": {
@@ -80,6 +81,8 @@ OWNERS = {
         "created_at",
     },
     "passport_build_documents": {"tenant_id", "build_id", "external_ref"},
+    "status_lists": {"allotted", "open"},
+    "status_places": {"status"},
 }  # fmt: skip
 
 CHANGED = {
@@ -88,6 +91,8 @@ CHANGED = {
     "bytea": "coalesce({}, '') || '\\x00'",
     "integer": "{} + 1",
     "bigint": "{} + 1",
+    "smallint": "{} + 1",
+    "ARRAY": "{} || '{{status}}'",
     "boolean": "NOT {}",
     "date": "{} + 1",
     "timestamp with time zone": "coalesce({}, now()) + interval '1 second'",
@@ -121,7 +126,10 @@ EDGES = {
             "COMPILING>SIGNED", "SIGNED>ACTIVE", "ACTIVE>SUPERSEDED", "SIGNED>REVOKED", "ACTIVE>REVOKED",
             "SUPERSEDED>REVOKED",
         },
-        {"COMPILING": "signature = NULL, public_key = NULL, qr_payload = NULL, qr_png = NULL"}
+        {
+            "COMPILING": "signature = NULL, view_signature = NULL, public_key = NULL, qr_payload = NULL,"
+            " qr_png = NULL"
+        }
         | dict.fromkeys(("SIGNED", "ACTIVE", "SUPERSEDED", "REVOKED"), ""),
     ),
     "webhook_deliveries": (
@@ -139,7 +147,10 @@ EDGES = {
         dict.fromkeys(("ACTIVE", "RETIRED", "REVOKED"), ""),
     ),
 }  # fmt: skip
-_SIGNING = "signature = decode(repeat('73', 64), 'hex'), public_key = sha256('a public key')"
+_SIGNING = (
+    "signature = decode(repeat('73', 64), 'hex'), view_signature = decode(repeat('76', 64), 'hex'),"
+    " public_key = sha256('a public key')"
+)
 
 
 def domain_columns(db: Database) -> dict[str, dict[str, str]]:
@@ -148,6 +159,7 @@ def domain_columns(db: Database) -> dict[str, dict[str, str]]:
         "SELECT table_name, column_name, data_type FROM information_schema.columns"
         " JOIN information_schema.tables USING (table_schema, table_name)"
         " WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND is_generated = 'NEVER'"
+        " AND is_identity = 'NO'"
         " AND table_name NOT IN ('tenants', 'jobs', 'queue_samples') AND table_name IN (SELECT table_name"
         "   FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id')"
     )

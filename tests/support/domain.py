@@ -110,6 +110,16 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         "passport_version_id",
         **compiled(passport_id, snapshot_id, rules),
     )
+    issuer = f"https://id.{tenant}.example"
+    add("status_lists", "status_list", issuer=issuer, shuffle_key=sha256(b"shuffle"), allotted=1)
+    the_list = db.one("SELECT status_list FROM status_lists WHERE issuer = %s", [issuer])["status_list"]
+    add(
+        "status_places",
+        "passport_version_id",
+        passport_version_id=passport_version_id,
+        status_list=the_list,
+        status_idx=7,
+    )
     if signed:
         sign(db, passport_version_id)
     build_id = add(

@@ -123,7 +123,15 @@ class Attic:
         )
 
     def version(self, days: int, status: str) -> UUID:
-        signed = {} if status == "COMPILING" else {"signature": b"s" * 64, "public_key": sha256(b"a key")}
+        signed = (
+            {}
+            if status == "COMPILING"
+            else {
+                "signature": b"s" * 64,
+                "view_signature": b"v" * 64,
+                "public_key": sha256(b"a key"),
+            }
+        )
         of = compiled(self.domain.passport_id, self.domain.snapshot_id, self.domain.rule_package_version_id)
         version = self._aged("passport_versions", "passport_version_id", days, **of, status=status, **signed)
         self._event(version, days)
