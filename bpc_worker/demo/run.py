@@ -20,9 +20,11 @@ from psycopg.rows import dict_row
 from rich.console import Console
 
 from bpc_worker import wiring
+from bpc_worker.carrier.code import Printing, code_of, png
 from bpc_worker.config.settings import Settings
 from bpc_worker.demo.files import list_files
 from bpc_worker.demo.screen import Screen, Step, draw_code
+from bpc_worker.demo.withheld import withheld
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.files.rules import read_rules
 from bpc_worker.jobs.errors import Permanent
@@ -236,27 +238,39 @@ def _stopped(stage: Stage, state: BuildState) -> int:
 def _prove(stage: Stage, version_id: UUID) -> int:
     """With the commands that anybody else would use."""
     stage.out.mkdir(parents=True, exist_ok=True)
-    bundle, keys, picture = (
-        stage.out / name for name in (f"passport-{version_id}.zip", "keys.json", "qr.png")
-    )
+    names = (f"passport-{version_id}.zip", "keys.json", "public.sd-jwt", "qr.png")
+    bundle, keys, view, picture = (stage.out / name for name in names)
     with _connection(stage.url) as connection:
         [row] = connection.execute(
-            "SELECT qr_payload, qr_png FROM passport_versions WHERE passport_version_id = %s", [version_id]
+            "SELECT unique_identifier, disclosures FROM passport_versions WHERE passport_version_id = %s",
+            [version_id],
         ).fetchall()
-    picture.write_bytes(bytes(memoryview(row["qr_png"])))  # type: ignore[arg-type]
-    draw_code(stage.console, str(row["qr_payload"]))
+    identifier = str(row["unique_identifier"])
+    picture.write_bytes(png(code_of(identifier, Printing())))
+    draw_code(stage.console, identifier)
+    stage.console.print(f"[bold]The code on the battery[/]  {identifier}\n", highlight=False)
+    public = ("--audience", "public")
+    export = ("passport", "export", str(version_id), "--tenant", TENANT)
     steps = (
-        ("passport", "export", str(version_id), "--tenant", TENANT, "--out", str(bundle)),
+        (*export, "--out", str(bundle)),
         ("keys", "export", "--tenant", TENANT, "--out", str(keys)),
+        (*export, "--format", "view", *public, "--out", str(view)),
+        ("passport", "verify", str(view), *public, "--id", identifier, "--keys", str(keys)),
         ("passport", "verify", str(bundle), "--keys", str(keys)),
         ("passport", "replay", str(version_id), "--tenant", TENANT),
         ("audit", "verify", "--tenant", TENANT),
     )
     failed = [step for step in steps if _run(stage, step) != 0]
-    list_files(stage.out, [picture, *(Path(step[-1]) for step in steps[:2] if step not in failed)])
+    list_files(stage.out, [picture, *(Path(step[-1]) for step in steps[:3] if step not in failed)])
     if failed:
         stage.console.print(f"[red]{len(failed)} of these commands failed[/]")
         return 1
+    hidden = withheld(bytes(memoryview(row["disclosures"])), view.read_text())  # type: ignore[arg-type]
+    stage.console.print(
+        f"\n[bold]The public view withholds {len(hidden)}[/], and does not tell that they are there:\n"
+        f"  {', '.join(hidden)}",
+        highlight=False,
+    )
     _next(stage, bundle, keys)
     return 0
 
@@ -272,7 +286,7 @@ def _run(stage: Stage, arguments: tuple[str, ...]) -> int:
 def _next(stage: Stage, bundle: Path, keys: Path) -> None:
     stage.console.print(
         f"\nThe passport is in {stage.out}/: {bundle.name} (its README.txt: how to check it with openssl),\n"
-        "qr.png for the battery, keys.json with the public key. Next:\n"
+        "public.sd-jwt for everybody, qr.png for the battery, keys.json with the public key. Next:\n"
         f"  bpc-worker passport explain {bundle} carbon_footprint.per_kwh --keys {keys}\n"
         f"  bpc-worker passport list --tenant {TENANT}     (with BPC_DATABASE_URL={stage.url})\n"
         "  bpc-worker demo --chaos        a worker is killed in the middle, another takes over\n"

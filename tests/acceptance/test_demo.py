@@ -1,5 +1,6 @@
 """The demo, as somebody who has just cloned the project plays it."""
 
+import json
 import shutil
 import subprocess
 import zipfile
@@ -43,16 +44,20 @@ def test_the_demo_makes_a_passport_that_anybody_can_check(folder: Path) -> None:
     elsewhere = folder / "elsewhere"
     shutil.copytree(folder / "out", elsewhere / "out")
     [bundle] = (elsewhere / "out").glob("*.zip")
-    verified = bare(folder, "passport", "verify", str(bundle.relative_to(elsewhere)), where=elsewhere)
+    bundle_keys = (str(bundle.relative_to(elsewhere)), "--keys", "out/keys.json")
+    verified = bare(folder, "passport", "verify", *bundle_keys, where=elsewhere)
     assert verified.returncode == 0, verified.stderr
     assert "full, with the facts" in verified.stdout
+    assert "complete for public" in done.stdout
+    assert "The public view withholds" in done.stdout
 
     [code] = zxingcpp.read_barcodes(Image.open(elsewhere / "out" / "qr.png"))
-    assert code.text == zipfile.ZipFile(bundle).read("qr.txt").decode()
+    receipt = json.loads(zipfile.ZipFile(bundle).read("receipt.json"))
+    assert code.text == receipt["unique_identifier"]
 
     cleaned = bare(folder, "demo", "--clean")
     assert cleaned.returncode == 0, cleaned.stderr
-    assert "database and 3 files in out/ were removed" in cleaned.stderr
+    assert "database and 4 files in out/ were removed" in cleaned.stderr
     assert not (folder / "out").exists()
 
 
