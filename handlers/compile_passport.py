@@ -21,7 +21,7 @@ from bpc_worker.domain.checked_rules import check_shipped
 from bpc_worker.domain.compile_inputs import checked, read_inputs
 from bpc_worker.domain.compiling import Request, Response, compile_in_child, receipt_over
 from bpc_worker.domain.events import Happened, tell
-from bpc_worker.domain.identity import check_host
+from bpc_worker.domain.identity import check_about, check_host
 from bpc_worker.domain.records import Passport, PassportVersion, RulesText, SigningKey
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.handler_api import (
@@ -123,6 +123,7 @@ async def _request(payload: CompilePassport, ctx: Context) -> Request:
         raise Permanent(Code.RULE_PKG_NOT_PUBLISHED, f"the rules are {inputs.rules.status}, not PUBLISHED")
     key_id = (await ctx.signer()).key_id
     _check_key(key_id, keys)
+    check_about(inputs.facts, inputs.passport)
     check_host(inputs.passport, stand_in=ctx.policy.stand_in_host)
     version_id, identity = await _identity(payload, ctx, inputs.passport, inputs.rules, key_id)
     return Request(

@@ -10,7 +10,6 @@ from uuid import UUID
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot
 from bpc_worker.core.rules.tests_text import text_of_tests
-from bpc_worker.domain.identity import check_about
 from bpc_worker.domain.mismatch import Mismatch, check_same
 from bpc_worker.domain.records import Fact, Passport, RulesText, SnapshotBytes
 from bpc_worker.handler_api import Code, Permanent, Reading
@@ -56,7 +55,6 @@ async def read_inputs(
 def checked(rows: InputRows) -> CompileInputs:
     """SNAPSHOT_NOT_READY while it is not sealed, RECEIPT_MISMATCH for a hash that is not of its bytes."""
     rules = rows.rules
-    check_about(rows.facts, rows.passport)
     check_same("dsl_sha256", rules.dsl_sha256, sha256(rules.dsl.encode()))
     check_same("tests_sha256", rules.tests_sha256, _tests_sha256(rules.dsl))
     return CompileInputs(

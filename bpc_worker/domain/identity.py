@@ -69,14 +69,21 @@ async def copy_in(tx: Tx, tenant_id: UUID, snapshot_id: UUID, facts: Sequence[Fa
 
 def check_about(facts: Sequence[Fact], passport: Passport) -> None:
     """A snapshot that tells whose it is makes no passport of another battery."""
-    for fact in facts:
-        if fact.fact_type == IDENTITY:
-            told = msgspec.json.decode(fact.canonical, type=dict[str, str])
-            whose = told.get("unique_identifier")
-            if whose != passport.unique_identifier:
-                message = f"the snapshot is about {whose}, the passport is {passport.unique_identifier}"
-                hint = "seal another with `bpc-worker snapshot seal --passport`"
-                raise Permanent(Code.VALIDATION_ERROR, f"{message}; {hint}")
+    for whose in about_whom(facts):
+        if whose != passport.unique_identifier:
+            message = f"the snapshot is about {whose}, the passport is {passport.unique_identifier}"
+            hint = "seal another with `bpc-worker snapshot seal --passport`"
+            raise Permanent(Code.VALIDATION_ERROR, f"{message}; {hint}")
+
+
+def about_whom(facts: Sequence[Fact]) -> list[str | None]:
+    """The identifiers that a snapshot's facts tell; none in one that was sealed for no passport."""
+    told = [
+        msgspec.json.decode(fact.canonical, type=dict[str, str])
+        for fact in facts
+        if fact.fact_type == IDENTITY
+    ]
+    return [each.get("unique_identifier") for each in told]
 
 
 def check_host(passport: Passport, *, stand_in: bool) -> None:

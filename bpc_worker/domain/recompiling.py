@@ -16,6 +16,7 @@ from bpc_worker.core.passport.view import claims
 from bpc_worker.domain.compile_inputs import CompileInputs
 from bpc_worker.domain.compiling import Request, receipt_over
 from bpc_worker.domain.event_chain import StoredChain
+from bpc_worker.domain.identity import about_whom
 from bpc_worker.domain.mismatch import Mismatch, check_same
 from bpc_worker.domain.records import CompiledVersion
 from bpc_worker.domain.status_lists import AllottedPlace
@@ -82,6 +83,8 @@ def _identity(version: CompiledVersion, inputs: CompileInputs, place: AllottedPl
     expected = version_id(identity, version.snapshot_id)
     check_same("passport_version_id", version.passport_version_id, expected)
     check_same("unique_identifier", version.unique_identifier, identifier)
+    for whose in about_whom(inputs.facts):  # what is told of one battery is not signed for another
+        check_same("unique_identifier", whose, identifier)
     return identity
 
 

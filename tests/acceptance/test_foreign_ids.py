@@ -4,6 +4,7 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pytest
@@ -25,6 +26,7 @@ IDS = {
     "COMPILE_PASSPORT": ("passport_id", "snapshot_id", "rule_package_version_id", "build_id"),
     "SIGN_PASSPORT": ("passport_version_id", "build_id"),
     "GENERATE_QR": ("passport_version_id", "build_id"),
+    "EXPORT_PASSPORT": ("passport_version_id",),
     "DELIVER_WEBHOOK": ("webhook_delivery_id",),
     "RECORD_DEAD_LETTER": ("job_id",),
 }
@@ -57,6 +59,8 @@ class Tenants:
         if job_type == "INGEST_DOCUMENT":
             content = {"content_base64": b64encode(b"{}").decode(), "mime_type": "application/json"}
             own |= content | {"kind": "OTHER", "external_ref": "bom.csv"}
+        if job_type == "EXPORT_PASSPORT":
+            own["format"] = "view"
         if job_type == "COMPILE_PASSPORT":
             own["law_date"] = self.ours["law_date"]
         return own
@@ -84,10 +88,10 @@ class Tenants:
 
 @pytest.fixture(scope="module")
 def tenants(server: Server) -> Iterator[Tenants]:
-    with databases.database(server) as db:
+    with databases.database(server) as db, TemporaryDirectory() as folder:
         paths = [pipeline(db, "acme"), pipeline(db, "other")]
         builds = [path.build() for path in paths]
-        with worker(db.url_as("bpc_worker")):
+        with worker(db.url_as("bpc_worker"), BPC_EXPORT_FOLDER=folder):
             for path, build in zip(paths, builds, strict=True):
                 assert path.ended(build, within=120).state == "DONE"
             ours, theirs = (_ids(db, db.tenant(path.tenant)) for path in paths)

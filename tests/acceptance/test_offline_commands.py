@@ -194,7 +194,7 @@ def test_a_view_is_complete_for_its_audience_and_about_its_battery(
     assert good.returncode == 0, good.stderr
     assert "complete for public\n" in good.stdout
     assert 'identity.category: "EV"' in good.stdout
-    assert "status not known offline" in good.stderr
+    assert "status not known offline" in good.stdout
     assert (machine["complete_for"], machine["has_everything"]) == (["public"], False)
     assert [each.returncode for each in (other, more, less)] == [1, 1, 1]
     assert "another battery" in other.stdout

@@ -58,5 +58,5 @@ def test_the_installed_wheel_plays_the_demo(wheel: Path, folder: Path) -> None:
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "valid: passport" in done.stdout
+    assert "valid as issued: passport" in done.stdout
     assert {"bpc_worker/demo/examples/ev/passport.yaml"} <= set(zipfile.ZipFile(wheel).namelist())
