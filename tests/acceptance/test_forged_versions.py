@@ -143,7 +143,7 @@ FORGERIES: dict[str, tuple[Forge, str | None]] = {
             passport_id=others.passport_id,
             unique_identifier=others.unique_identifier,
         ),
-        "payload",
+        "unique_identifier",
     ),
     "another passport in the receipt": (
         lambda row, others: receipt_says(row, passport_id=str(others.passport_id)),
