@@ -9,8 +9,10 @@ import pytest
 from bpc_worker.core.passport.status_list import Status, StatusList, verify_status_list
 from tests.support.database import Database
 from tests.support.domain import Domain, domain
-from tests.support.status_lists import ISSUER, KEY, REGISTRY, Places, register_key
+from tests.support.status_lists import KEY, REGISTRY, Places, register_key
 from tests.support.worker import until, worker
+
+HOST = "https://id.acme.example"  # of the domain's own list
 
 
 class Listed:
@@ -23,8 +25,8 @@ class Listed:
 
     async def _allot(self) -> tuple[object, object]:
         places = Places(self.db)
-        given = await places.allot(self.domain.passport_version_id)
-        await places.allot(uuid4())
+        given = await places.allot(self.domain.passport_version_id, issuer=HOST)
+        await places.allot(uuid4(), issuer=HOST)
         places.pool.close()
         return given
 
@@ -57,7 +59,7 @@ def test_a_change_of_status_is_told_within_seconds(listed: Listed) -> None:
             found = until(told, within=30, what=f"{status} in the list")
 
     assert found is not None
-    assert found.uri == f"{ISSUER}/status/{listed.number}"
+    assert found.uri == f"{HOST}/status/{listed.number}"
     assert found.expires_at - found.issued_at == 86400
     assert sum(found.status(idx) is not Status.NOT_IN_FORCE for idx in range(2**17)) == 1
     assert {job["status"] for job in listed.jobs()} == {"SUCCEEDED"}
