@@ -31,7 +31,7 @@ def test_killed_while_it_takes_its_turn_at_a_tick(db: Database) -> None:
             other.execute("SELECT FROM schedule_ticks FOR UPDATE")
             queue = until(lambda: at_the_turn(db), within=20, what="both at the turn")
             assert ticks(one, two) == []
-            # Who is next in line gets the turn even when dead, and keeps it for most of a minute: the last one dies.
+            # Who is next in line gets the turn even when dead, and keeps it for most of a minute.
             dying, living = (one, two) if queue[-1].endswith(f"-{one.pid}") else (two, one)
             dying.send(signal.SIGKILL)
             dying.wait(10)
