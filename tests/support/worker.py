@@ -8,12 +8,14 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
 from tests.support import pgbouncer
+from tests.support.forked import Forked
+from tests.support.forked import run as run_forked
 from tests.support.log_lines import strange
 from tests.support.waiting import until as until  # noqa: PLC0414 - tests import it from here
 
@@ -42,16 +44,16 @@ class Worker:
     def __init__(self, url: str, *arguments: str, **settings: object) -> None:
         env = environment(url, **settings)
         self._logs_json = env["BPC_LOG_FORMAT"] == "json"
-        self._process = subprocess.Popen(
-            [*self.before, *self.program, "run", *arguments],
-            env=env,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self._process = self._start([*self.program, "run", *arguments], env)
         self.lines: list[dict[str, object]] = []
         self.raw: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def _start(self, program: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[str] | Forked:
+        if self.program == COMMAND and not self.before:
+            return Forked(program[1:], env)
+        return subprocess.Popen([*self.before, *program], env=env, stderr=subprocess.PIPE, text=True)
 
     def _read(self) -> None:
         assert self._process.stderr is not None
@@ -139,11 +141,4 @@ def worker(url: str, *arguments: str, **settings: object) -> Iterator[Worker]:
 
 def command(url: str, *arguments: str, **settings: object) -> subprocess.CompletedProcess[str]:
     """Another command of bpc-worker, to its end."""
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment(url, **settings),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_forked(arguments, environment(url, **settings))
