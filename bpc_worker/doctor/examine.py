@@ -12,6 +12,7 @@ from bpc_worker.doctor import (
     children,
     configuration,
     database,
+    hosts,
     keys,
     limits,
     machine,
@@ -38,6 +39,7 @@ IN_THE_DATABASE: dict[str, Check] = {
     "transactions": transactions.check,
     "queue": queue.check,
     "keys": keys.check,
+    "hosts": hosts.check,
     "clock": machine.check_clock,
     "disk": machine.check_disk,
 }

@@ -76,10 +76,13 @@ def check_about(facts: Sequence[Fact], passport: Passport) -> None:
             raise Permanent(Code.VALIDATION_ERROR, f"{message}; {hint}")
 
 
-def about_whom(facts: Sequence[Fact]) -> list[str | None]:
-    """The identifiers that a snapshot's facts tell; none in one that was sealed for no passport."""
+def about_whom(facts: Sequence[Fact]) -> list[object]:
+    """The identifiers that a snapshot's facts tell; none in one that was sealed for no passport.
+
+    Whoever may write facts may write anything there: what is no identifier is nobody's.
+    """
     told = [
-        msgspec.json.decode(fact.canonical, type=dict[str, str])
+        msgspec.json.decode(fact.canonical, type=dict[str, object])
         for fact in facts
         if fact.fact_type == IDENTITY
     ]

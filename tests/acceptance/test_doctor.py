@@ -389,6 +389,16 @@ def test_a_key_that_a_registry_does_not_know(ill: Patient) -> None:
     assert ill.examined_after(finding["fix"]).findings == []
 
 
+def test_a_tenant_without_a_host(ill: Patient) -> None:
+    as_the_owner(ill)
+    ill.run("INSERT INTO tenants (name) VALUES ('acme')")
+    ill.examined_after("bpc-worker keys add --tenant acme")
+
+    finding = ill.examined().one("hosts.missing")
+    assert "the tenant acme has no host" in finding["what"]
+    assert ill.examined_after(finding["fix"]).findings == []
+
+
 def test_a_further_tenant_without_a_key_of_its_own(ill: Patient) -> None:
     as_the_owner(ill)
     ill.tenant("acme")

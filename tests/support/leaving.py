@@ -32,11 +32,13 @@ from bpc_worker.pipeline.audit.checkpoints import Kept, write_checkpoint
 from bpc_worker.pipeline.audit.events import ListedEvent, list_events
 from bpc_worker.pipeline.audit.proofs import prove_consistency, prove_inclusion
 from bpc_worker.pipeline.keys import add_key, list_keys
+from bpc_worker.pipeline.passports import activate
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.pipeline.stored import read_version
 from tests.support.database import NO_FSYNC, Database, database, make_template, postgres
 from tests.support.outgoing import Leaving, listing
 from tests.support.pipeline import Pipeline, pipeline
+from tests.support.status_lists import KEY, register_key
 from tests.support.waiting import until
 from tests.support.webhook_receiver import Received, endpoint, receiver
 from tests.support.worker import worker
@@ -50,6 +52,7 @@ class Parts(TypedDict):
 
     payload: bytes
     proof: bytes
+    disclosures: bytes
     receipt: bytes
     snapshot: bytes
     disclosure_seed: bytes
@@ -72,6 +75,8 @@ def of_version(view: str, parts: Parts) -> Leaving:
     claims = json.loads(base64url.decode(view.split(".")[1]))
     leaving.preimages |= {
         "payload": parts["payload"],
+        "proof": bytes(parts["proof"]),
+        "disclosures": bytes(parts["disclosures"]),
         "root of the proof": _root(parts["proof"]),
         "snapshot": parts["snapshot"],
         "fields": encode(claims["fields"]),
@@ -99,9 +104,12 @@ def built(db: Database, disclosure_key: bytes) -> Leaving:
     with tempfile.TemporaryDirectory() as folder, receiver(Path(folder)) as there:
         endpoint(path, there.url, there.settings, events="*")
         key = b64encode(disclosure_key).decode()
-        with worker(db.url_as("bpc_worker"), BPC_DISCLOSURE_KEY=key, **there.settings):
+        register_key(db)
+        with worker(db.url_as("bpc_worker"), BPC_DISCLOSURE_KEY=key, **there.settings, **KEY):
             state = path.ended(path.build())
             assert state.state == "DONE", state.errors
+            path.call(lambda pipeline: activate(pipeline, str(state.passport_version_id)))
+            until(lambda: _token(db), within=60, what="a status list")
             until(lambda: not _waiting(db), within=60, what="the deliveries")
         received = list(there.received)
     row = db.one(
@@ -113,6 +121,8 @@ def built(db: Database, disclosure_key: bytes) -> Leaving:
     whole = "~".join([signed, *from_lines(bytes(row["disclosures"])), ""])  # type: ignore[call-overload]
     leaving = of_version(whole, row)  # type: ignore[arg-type]
     assert {name: leaving.texts[f"view for {name}"] for name in AUDIENCES} == handed_out
+    leaving.texts["status list"] = _token(db)
+    leaving.texts |= path.call(lambda pipeline: _dpps(pipeline, str(row["passport_version_id"])))
     _add_events(leaving, path)
     _add_deliveries(leaving, received)
     results = db.run("SELECT result FROM jobs WHERE result IS NOT NULL")
@@ -129,13 +139,31 @@ async def _views(pipeline: PipelineSession, version: str) -> dict[str, str]:
     return {name: files_of(stored, form)[0].data.decode() for name, form in wanted.items()}
 
 
+async def _dpps(pipeline: PipelineSession, version: str) -> dict[str, str]:
+    stored = await read_version(pipeline, version)
+    wanted = {name: Wanted(format=Format.DPP, audience=name) for name in AUDIENCES}
+    return {
+        f"{each.name} for {name}": each.data.decode()
+        for name, form in wanted.items()
+        for each in files_of(stored, form)
+    }
+
+
+def _token(db: Database) -> str:
+    return "".join(str(row["token"] or "") for row in db.run("SELECT token FROM status_lists"))
+
+
 def _waiting(db: Database) -> list[dict[str, object]]:
     return db.run("SELECT FROM webhook_deliveries WHERE status <> 'DELIVERED'")
 
 
 def _add_deliveries(leaving: Leaving, received: Iterable[Received]) -> None:
     for number, one in enumerate(received):
-        headers = "\n".join(f"{name}: {value}" for name, value in one.headers.items())
+        # Sixty-four bytes of an Ed25519 signature are no hash, and pieces of their base64 may look like one.
+        told = dict(one.headers) | {
+            "webhook-signature": one.headers["webhook-signature"].partition(" v1a,")[0]
+        }
+        headers = "\n".join(f"{name}: {value}" for name, value in told.items())
         leaving.texts[f"webhook {number}"] = f"{headers}\n\n{one.body.decode()}"
         signatures = one.headers["webhook-signature"].split()
         leaving.keyed[f"X-BPC-Signature {number}"] = bytes.fromhex(one.headers["x-bpc-signature"][7:])

@@ -104,9 +104,9 @@ def _with_a_salt(
 
 
 def _decoded(data: bytes) -> bytes:
-    """A disclosure is the text of a text."""
+    """A disclosure is the text of a text; there may be one in each line."""
     try:
-        return base64url.decode(data.decode("ascii"))
+        return b"\n".join(map(base64url.decode, data.decode("ascii").splitlines()))
     except ValueError:
         return b""
 

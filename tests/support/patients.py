@@ -96,7 +96,9 @@ class Patient:
 
     def tenant(self, name: str = "acme") -> str:
         [row] = self.run(f"INSERT INTO tenants (name) VALUES ('{name}') RETURNING tenant_id")
-        return str(row["tenant_id"])
+        tenant_id = str(row["tenant_id"])
+        self.run(f"INSERT INTO id_hosts (host, tenant_id) VALUES ('{tenant_id}.example', '{tenant_id}')")
+        return tenant_id
 
     def environment(self) -> dict[str, str]:
         programs = f"{Path(COMMAND[0]).parent}:{self.server.bin_dir}:{os.environ['PATH']}"

@@ -92,7 +92,7 @@ def leaving(seed: bytes, snapshot_salt: bytes) -> Leaving:
     parts = Parts(
         payload=made.payload, proof=made.proof, receipt=receipt_bytes(receipt),
         snapshot=made.inputs.snapshot.canonical, disclosure_seed=seed, dsl=made.inputs.rules.source,
-        qr_payload=code,
+        qr_payload=code, disclosures="\n".join(whole_view(made).split("~")[1:-1]).encode(),
     )  # fmt: skip
     found = of_version(whole_view(made), parts)
     found.texts["receipt"] = receipt_bytes(receipt).decode()

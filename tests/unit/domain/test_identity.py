@@ -62,6 +62,11 @@ def test_a_snapshot_of_another_battery_is_refused() -> None:
         check_about([a_fact("https://id.volt.eu/p/X")], PASSPORT)
 
 
+def test_an_identity_that_tells_no_text_is_nobodys() -> None:
+    with pytest.raises(Permanent, match=r"the snapshot is about \[1\], the passport is"):
+        check_about([Fact("Identity", "identity", b'{"unique_identifier":[1]}')], PASSPORT)
+
+
 def test_in_production_nobody_stands_in() -> None:
     stand_in = Passport(ID, ID, "417", Granularity.ITEM, "https://passports.example/p/0123456789ABCDEF")
     check_host(PASSPORT, stand_in=False)
