@@ -51,7 +51,8 @@ class Worker:
         self._reader.start()
 
     def _start(self, program: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[str] | Forked:
-        if self.program == COMMAND and not self.before:
+        starts_as_usual = env["PYTHONPATH"] == str(SITE)  # else Python itself is to find something there
+        if self.program == COMMAND and not self.before and starts_as_usual:
             return Forked(program[1:], env)
         return subprocess.Popen([*self.before, *program], env=env, stderr=subprocess.PIPE, text=True)
 
