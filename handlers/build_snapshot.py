@@ -28,7 +28,7 @@ async def handle(payload: BuildSnapshot, ctx: Context) -> None:
     async with ctx.reading() as reading:
         found = one(await reading.query("snapshots/read", params), Snapshot, "snapshot")
         facts = all_of(await reading.query("snapshots/items", params), FactRef)
-        about = await _about(payload, ctx, reading, found)
+        about = identity.untold(await _about(payload, ctx, reading, found), facts)
     try:
         sealed = _sealed(payload.snapshot_id, facts, ctx, about)
     except SnapshotError as error:

@@ -28,6 +28,7 @@ class _Known(msgspec.Struct, frozen=True):
     product: dict[str, object]
     operator: dict[str, object] | None
     facility: dict[str, object] | None
+    registration_id: str | None
 
 
 async def facts_about(reading: Reading, tenant_id: UUID, passport_id: UUID) -> list[Fact]:
@@ -39,13 +40,25 @@ async def facts_about(reading: Reading, tenant_id: UUID, passport_id: UUID) -> l
         "Operator": known.operator,
         "Facility": known.facility,
     }
-    return [_fact(fact_type, found) for fact_type, found in members.items() if found is not None]
+    facts = [_fact(fact_type, found) for fact_type, found in members.items() if found is not None]
+    return facts if known.registration_id is None else [*facts, _registration(known.registration_id)]
 
 
 def _fact(fact_type: str, members: Mapping[str, object]) -> Fact:
     """What nobody has said is left out, so that a rule can ask whether it is there."""
     told = {name: value for name, value in members.items() if value is not None and value != {}}
     return Fact(fact_type, fact_type.lower(), canonical_json.encode(told))
+
+
+def _registration(registration_id: str) -> Fact:
+    """As a document would tell it: the registry has confirmed it since the last version."""
+    return Fact("Value", "registry.registration_id", canonical_json.encode({"value": registration_id}))
+
+
+def untold(about: Sequence[Fact], told: Sequence[FactRef]) -> list[Fact]:
+    """Those that no document tells: what a document says of a registration stands."""
+    named = {(each.fact_type, each.fact_key) for each in told}
+    return [each for each in about if (each.fact_type, each.fact_key) not in named]
 
 
 def reference(fact: Fact) -> FactRef:
