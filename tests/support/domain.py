@@ -120,6 +120,15 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         status_list=the_list,
         status_idx=7,
     )
+    add(
+        "registrations",
+        "passport_version_id",
+        passport_version_id=passport_version_id,
+        passport_id=passport_id,
+        registration_id="REG-1",
+        registered_at="2027-02-18T12:00:00Z",
+        proof_sha256=sha256(b"a proof"),
+    )
     if signed:
         sign(db, passport_version_id)
     build_id = add(

@@ -20,7 +20,7 @@ from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from tests.support.database import Database
 from tests.support.worker import until
 
-EXAMPLE = Path(__file__).parents[2] / "bpc_worker" / "demo" / "examples" / "ev"
+EXAMPLE = Path(__file__).parent / "battery"  # small, for battery_core
 
 T = TypeVar("T")
 

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bpc_worker
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.documents.model import KINDS, Accepted, Declared, Limits
 from bpc_worker.documents.parse import parse_document
 from tests.unit.documents.formats.test_due_diligence import REPORT
 from tests.unit.documents.formats.test_product_footprint import CATENA_X_9, PACT_2, PACT_3
 
-EXAMPLE = Path(bpc_worker.__file__).parent / "demo" / "examples" / "ev"
+EXAMPLE = Path(__file__).parents[2] / "support" / "battery"
 SMALL = Limits(
     json_depth=6, json_values=60, string_bytes=50, csv_rows=5, csv_columns=8, cell_bytes=30, problems=5
 )

@@ -7,14 +7,13 @@ from typing import Any
 
 import yaml
 
-import bpc_worker
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.values import Fact
 from tests.support.passports import compiled
 
 from .sending import facts
 
-FOLDER = Path(bpc_worker.__file__).parent / "demo" / "examples" / "ev"
+FOLDER = Path(__file__).parents[2] / "support" / "battery"
 PASSPORT: dict[str, Any] = yaml.safe_load((FOLDER / "passport.yaml").read_text())
 
 
