@@ -1,0 +1,214 @@
+"""What the passport of each golden battery must say, computed from its documents without bpc_worker.
+
+`python -m tests.golden.expect` writes it to `expected/`; with --check it says whether that is the same.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import yaml
+
+from tests.golden.documents import BATTERIES, EXAMPLES, Said, said
+
+DATES = ("2027-02-18", "2028-08-18", "2031-08-18")
+FOLDER = Path(__file__).parent / "expected"
+
+# The ending of a name, and the unit that it stands for.
+_ENDINGS = {
+    "_pct_per_month": "pct_per_month",
+    "_per_h": "per_h",
+    "_months": "month",
+    "_years": "year",
+    "_mohm": "mOhm",
+    "_kwh": "kWh",
+    "_pct": "pct",
+    "_ah": "Ah",
+    "_kg": "kg",
+    "_v": "V",
+    "_w": "W",
+    "_c": "degC",
+}
+_WITH_ITS_UNIT = {"performance.life_years", "measured.life_years"}  # "life" alone would say too little
+_WHOLE = {"life_cycles", "cycles", "deep_discharges", "overcharges"}
+_MINUTES = {"minutes_hot", "minutes_cold", "minutes_charging_hot", "minutes_charging_cold"}
+_NOT_FIELDS = {"identity.battery_id", "composition.no_hazardous_substances"}
+
+# Reg. (EU) 2024/1252, Annex II: entries by the materials in these bills, and the elements of the salt.
+_ENTRIES = {
+    "aluminium": "bauxite/alumina/aluminium",
+    "aluminium, cast": "bauxite/alumina/aluminium",
+    "aluminium, brazed": "bauxite/alumina/aluminium",
+    "antimony": "antimony",
+    "cobalt": "cobalt",
+    "copper": "copper",
+    "graphite": "graphite",
+    "graphite, battery grade": "graphite",
+    "lithium": "lithium",
+    "manganese": "manganese",
+    "nickel": "nickel - battery grade",
+    "phosphorus": "phosphorus",
+    "silicon": "silicon metal",
+}
+_SALT = "lithium hexafluorophosphate"
+_WEIGHTS = {"lithium": Fraction("6.94"), "phosphorus": Fraction("30.974"), "fluorine": Fraction("18.998")}
+
+# Art. 8(2), 8(3): the least recycled shares, by day and class; LMT is asked from 2036 on.
+_LEAST = {"2031-08-18": {"cobalt": 16, "lithium": 6, "nickel": 6, "lead": 85}}
+
+
+def expected(battery: str) -> dict[str, dict[str, object]]:
+    """By law date: what is published under each path, and under `kept` what nobody sees."""
+    documents = said(battery)
+    return {day: dict(sorted(_on(battery, documents, day).items())) for day in DATES}
+
+
+def _on(battery: str, documents: Said, day: str) -> dict[str, object]:
+    fields = _declared(documents) | _measured(documents) | _company(battery)
+    fields |= _computed(battery, documents)
+    return fields | _asked_later(battery, documents, fields, day)
+
+
+def class_of(documents: Said) -> str:
+    category = str(documents.values["identity.category"])
+    stationary = documents.values["condition.stationary"] is True
+    return category if category != "INDUSTRIAL" else "stationary" if stationary else "industrial"
+
+
+def quantity(value: object, unit: str) -> dict[str, str]:
+    return {"unit": unit, "value": str(value)}
+
+
+def _declared(documents: Said) -> dict[str, object]:
+    """A value under its name without the unit."""
+    found: dict[str, object] = {}
+    for name, value in documents.values.items():
+        if name in _NOT_FIELDS or name.startswith(("carbon.", "recycled.")):
+            continue
+        ending = next((each for each in _ENDINGS if name.endswith(each)), "")
+        path = name if name in _WITH_ITS_UNIT else name.removesuffix(ending)
+        found[path] = quantity(value, _ENDINGS[ending]) if ending else value
+        if name == "performance.life_cycles":
+            found[path] = int(str(value))
+    return found
+
+
+def _measured(documents: Said) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, told in documents.measured.items():
+        ending = next((each for each in _ENDINGS if name.endswith(each)), "")
+        path = f"measured.{name}"
+        value: object = quantity(told["value"], _ENDINGS[ending]) if ending else told["value"]
+        if name in _WHOLE:
+            value = int(told["value"])
+        elif name in _MINUTES:
+            value = quantity(told["value"], "min")
+        elif name == "full_cycles":
+            value = quantity(told["value"], "cycles")
+        path = path if path in _WITH_ITS_UNIT else path.removesuffix(ending)
+        found[path] = told | {"value": value}
+    found["measured.last_measured_at"] = max(told["measured_at"] for told in documents.measured.values())
+    return found
+
+
+def company(battery: str) -> Mapping[str, Mapping[str, object]]:
+    """Who makes it and where, and what the product is called: of `companies.yaml`."""
+    told = yaml.safe_load((EXAMPLES / "companies.yaml").read_text(encoding="utf-8"))
+    found: Mapping[str, Mapping[str, object]] = told[battery]
+    return found
+
+
+def _company(battery: str) -> dict[str, object]:
+    told = company(battery)
+    operator, facility = told["operator"], told["facility"]
+    recipe = yaml.safe_load((EXAMPLES / battery / "passport.yaml").read_text(encoding="utf-8"))
+    return {
+        "identity.serial": recipe["passport"],
+        "identity.model": told["product"]["model_identifier"],
+        "identity.commodity_code": told["product"]["commodity_code"],
+        "operator.name": operator["name"],
+        "operator.address": operator["address"],
+        "operator.contact": operator["contact"],
+        "operator.web": operator["web"],
+        "operator.identifiers": _identifiers(operator["identifiers"]),
+        "facility.name": facility["name"],
+        "facility.identifiers": _identifiers(facility["identifiers"]),
+    }
+
+
+def _identifiers(by_scheme: object) -> list[dict[str, str]]:
+    assert isinstance(by_scheme, dict)
+    order = ("GLN", "LEI", "EORI", "VAT", "DUNS")
+    return [{"scheme": each, "value": by_scheme[each]} for each in order if each in by_scheme]
+
+
+def _number(documents: Said, name: str) -> Fraction:
+    return Fraction(str(documents.values[name]))
+
+
+def rounded(value: Fraction, digits: int) -> str:
+    exact = Decimal(value.numerator) / Decimal(value.denominator)
+    return str(exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN))
+
+
+def _computed(battery: str, documents: Said) -> dict[str, object]:
+    energy = _number(documents, "performance.rated_capacity_ah") * _number(
+        documents, "performance.voltage_nominal_v"
+    )
+    mass = _number(documents, "composition.mass_kg")
+    parts = [(each, Fraction(str(each["mass_kg"]))) for each in documents.components]
+    found: dict[str, object] = {
+        "identity.class": class_of(documents),
+        "performance.energy": quantity(rounded(energy / 1000, 3), "kWh"),
+        "performance.power_energy_ratio": quantity(
+            rounded(_number(documents, "performance.power_at_80_w") / energy, 2), "W_per_Wh"
+        ),
+        "composition.critical_raw_materials": _critical(documents, mass),
+    }
+    if "composition.renewable_pct" not in documents.values:
+        renewable = sum((kg for each, kg in parts if each["renewable"]), Fraction(0))
+        found["composition.renewable"] = quantity(rounded(100 * renewable / mass, 2), "pct")
+    return found
+
+
+def _critical(documents: Said, mass: Fraction) -> list[str]:
+    """Of more than 0.1 % in all parts together."""
+    sums: dict[str, Fraction] = {}
+    for part in documents.components:
+        kg = Fraction(str(part["mass_kg"]))
+        if part["material"] == _SALT:
+            whole = _WEIGHTS["lithium"] + _WEIGHTS["phosphorus"] + 6 * _WEIGHTS["fluorine"]
+            for element in ("lithium", "phosphorus"):
+                sums[element] = sums.get(element, Fraction(0)) + kg * _WEIGHTS[element] / whole
+        elif entry := _ENTRIES.get(str(part["material"])):
+            sums[entry] = sums.get(entry, Fraction(0)) + kg
+    return sorted(entry for entry, kg in sums.items() if 100 * kg / mass > Fraction("0.1"))
+
+
+def _asked_later(battery: str, documents: Said, fields: dict[str, object], day: str) -> dict[str, object]:
+    """Replaced below."""
+    return {}
+
+
+def text(battery: str) -> str:
+    return json.dumps(expected(battery), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def main() -> int:
+    wrong = []
+    for battery in BATTERIES:
+        file = FOLDER / f"{battery}.json"
+        if "--check" not in sys.argv:
+            FOLDER.mkdir(exist_ok=True)
+            file.write_text(text(battery), encoding="utf-8")
+        elif file.read_text(encoding="utf-8") != text(battery):
+            wrong.append(battery)
+    print(f"not what the documents give: {', '.join(wrong)}" if wrong else "as the documents give it")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
