@@ -5,7 +5,7 @@ from bpc_worker.cli._common.output import refused
 
 RULE_FILE = (
     "FILE is a rule text, a folder of .rules files that are joined in the order of their names, - for "
-    "standard input, or the name of a shipped package such as battery_core."
+    "standard input, or the name of a shipped package such as eu_battery."
 )
 
 
