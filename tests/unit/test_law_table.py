@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from datetime import date
-from itertools import pairwise
 
 import pytest
 
@@ -30,16 +29,6 @@ def test_every_point_has_every_class_and_one_description():
     assert all(len(each) == 1 for each in told.values())
 
 
-def test_a_class_has_a_second_row_only_under_the_opposite_condition():
-    twice = [
-        (one["condition"], other["condition"])
-        for one, other in pairwise(points)
-        if (one["point"], one["class"]) == (other["point"], other["class"])
-    ]
-
-    assert set(twice) == {("!external_storage_only", "external_storage_only")}
-
-
 @pytest.mark.parametrize("row", points, ids=lambda row: f"{row['point']}-{row['class']}")
 def test_a_row_is_data(row):
     assert row["before"] in {"required", "optional", "not_yet", "not"}
@@ -65,9 +54,7 @@ def test_what_the_guidance_asks_of_each_class_in_february_2027():
     counts = Counter(
         (row["class"], _word(row))
         for row in points
-        if row["point"].startswith("EC")
-        and row["point"][-1].isdigit()
-        and row["condition"] != "external_storage_only"
+        if row["point"].startswith("EC") and row["point"][-1].isdigit()
     )
 
     expected = {
