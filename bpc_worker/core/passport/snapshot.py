@@ -129,12 +129,12 @@ def open_snapshot(data: bytes, expected_hash: bytes) -> SealedSnapshot:
 def check_facts(snapshot: SealedSnapshot, facts: Iterable[FactRef]) -> None:
     """SnapshotError unless these are all facts that were sealed, its own and its model's, each once."""
     own, given = Counter(snapshot.facts), Counter(facts)
-    inherited = given - own
-    if snapshot.model is not None and not own - given:
-        _check_model(snapshot.model, own, [*inherited.elements()])
-    elif own != given:
-        named = sorted({_short(fact) for fact in (own - given) + inherited})
+    lacking, others = own - given, given - own
+    if differing := lacking if snapshot.model is not None else lacking + others:
+        named = sorted({_short(fact) for fact in differing})
         raise SnapshotError("", f"the facts are not the snapshot's: {', '.join(named[:_NAMED_AT_MOST])}")
+    if snapshot.model is not None:
+        _check_model(snapshot.model, own, [*others.elements()])
 
 
 def _check_model(model: ModelRef, own: Iterable[FactRef], inherited: Sequence[FactRef]) -> None:

@@ -263,7 +263,7 @@ def test_opening_gives_the_snapshot_of_a_battery_again(own: tuple[FactRef, ...])
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        ([BATTERY, CELL], "^the facts are not the snapshot's: Pcf pcf:cell, Value identity.batch$"),
+        ([BATTERY, CELL], "^the facts are not the snapshot's: Value identity.batch$"),
         ([OWN, BATTERY], "^/model: the facts are not those of the model and of this battery$"),
         ([OWN, BATTERY, ANOTHER_CELL], "^/model: the facts are not those of the model"),
         ([OWN, BATTERY, CELL, FactRef("A", "b", bytes(32))], "^/model: the facts are not those of the model"),
