@@ -9,7 +9,7 @@ from bpc_worker.core.rules.facts import MAX_DEPTH
 VALIDATION_ERROR = "VALIDATION_ERROR"
 PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
 
-KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
+KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "OTHER")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,11 @@ from bpc_worker.documents.reading.encodings import decoded
 from bpc_worker.documents.reading.json_text import decode
 from bpc_worker.documents.reading.record import json_record
 from bpc_worker.documents.reading.signatures import foreign
+from bpc_worker.documents.reading.table import csv_sheet
 
 _CSV_TYPES = frozenset({"text/csv", "application/csv"})
 _JSON_TYPES = frozenset({"application/json", "text/json"})
-_TABLES = {"BOM": bom.from_csv, "PCF": pcf.from_csv, "DUE_DILIGENCE": due_diligence.from_csv}
+_TABLES = {"BOM": bom.from_table, "PCF": pcf.from_table, "DUE_DILIGENCE": due_diligence.from_table}
 
 
 def parse_document(content: bytes, declared: Declared, limits: Limits | None = None) -> Accepted | Rejected:
@@ -82,4 +83,4 @@ def _from_csv(text: str, declared: Declared, limits: Limits, problems: Problems)
     if reader is None:
         problems.add("", f"{declared.kind} is not read as CSV; send application/json")
         return []
-    return reader(text, SPELLINGS[declared.number_format], limits, problems)
+    return reader(csv_sheet(text, limits, problems), SPELLINGS[declared.number_format], limits, problems)

@@ -1,0 +1,92 @@
+"""What a document says under a name of the vocabulary, checked, as a fact with the pointer to its place."""
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+
+from bpc_worker.documents.model import FoundFact, Limits
+from bpc_worker.documents.problems import Unfit, quoted
+from bpc_worker.documents.reading import readings
+from bpc_worker.documents.reading.decimal_text import PLAIN, Spelling, text_of
+from bpc_worker.documents.reading.json_text import REFUSED
+from bpc_worker.documents.units import in_unit
+from bpc_worker.documents.vocabulary import VALUES, Entry, Kind
+
+NO_LANGUAGE = "und"
+_LANGUAGE = re.compile("[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|[0-9]{3}))?")
+
+
+def value_fact(name: str, value: object, pointer: str) -> FoundFact:
+    """A fact `Value`; the value is one that `reading` of the name's entry gave."""
+    return _fact("Value", name, {"value": value}, pointer)
+
+
+def row_fact(fact_type: str, key: str, payload: Mapping[str, object], pointer: str) -> FoundFact:
+    """A row of a list."""
+    return _fact(fact_type, key, payload, pointer)
+
+
+def reading(
+    entry: Entry, limits: Limits, spelling: Spelling = PLAIN, unit: str = ""
+) -> Callable[[object], object]:
+    """What is kept of a value under this name, given in this unit; Unfit says why it cannot be taken."""
+    match entry.kind:
+        case Kind.DECIMAL:
+            return lambda value: text_of(_number(value, entry, limits, spelling, unit))
+        case Kind.INTEGER:
+            return readings.whole
+        case Kind.BOOL:
+            return readings.flag
+        case Kind.TEXT:
+            return readings.text
+        case Kind.URL:
+            return readings.url
+        case Kind.CHOICE:
+            return readings.one_of(entry.choices)
+        case Kind.MONTH:
+            return readings.month
+        case Kind.TEXTS:
+            return texts
+
+
+def texts(value: object) -> dict[str, str]:
+    """By language; one text alone, such as a link, is of none."""
+    if isinstance(value, str):
+        return {NO_LANGUAGE: readings.text(value)}
+    if not isinstance(value, Mapping) or not value:
+        wanted = 'a text, or texts by language such as {"en": "…", "de": "…"}'
+        raise Unfit(f"{wanted}, is expected, found {readings.shown(value)}")
+    return {language(tag): _in(tag, text) for tag, text in value.items()}
+
+
+def language(tag: object) -> str:
+    found = readings.text(tag)
+    if not _LANGUAGE.fullmatch(found):
+        raise Unfit(f"{quoted(found)} is not the code of a language; write it like en, de or pt-BR")
+    return found
+
+
+def of_name(name: str, limits: Limits) -> Callable[[object], object]:
+    return reading(VALUES[name], limits)
+
+
+def _in(tag: str, text: object) -> str:
+    if text is REFUSED:
+        raise Unfit(f"{tag} cannot be read")
+    try:
+        return readings.text(text)
+    except Unfit as unfit:
+        raise Unfit(f"{tag}: {unfit}") from None
+
+
+def _number(value: object, entry: Entry, limits: Limits, spelling: Spelling, unit: str) -> Decimal:
+    found = in_unit(readings.decimals(limits, spelling)(value), unit, entry.unit)
+    if entry.least is not None and found < entry.least:
+        raise Unfit(f"{text_of(found)} is below {entry.least} {entry.unit}, which cannot be; correct it")
+    if entry.most is not None and found > entry.most:
+        raise Unfit(f"{text_of(found)} is above {entry.most} {entry.unit}, which cannot be; correct it")
+    return found
+
+
+def _fact(fact_type: str, key: str, payload: Mapping[str, object], pointer: str) -> FoundFact:
+    return FoundFact(fact_type=fact_type, fact_key=key, schema_version=1, payload=payload, pointer=pointer)
