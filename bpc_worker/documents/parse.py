@@ -1,6 +1,6 @@
 """A document to facts, each with a pointer to its source, or to everything that is wrong with it."""
 
-from bpc_worker.documents.formats import bom, due_diligence, pcf, shapes
+from bpc_worker.documents.formats import bom, due_diligence, items, pcf, shapes
 from bpc_worker.documents.model import KINDS, Accepted, Declared, FoundFact, Limits, Rejected
 from bpc_worker.documents.problems import Problems, quoted
 from bpc_worker.documents.reading.decimal_text import SPELLINGS
@@ -12,7 +12,13 @@ from bpc_worker.documents.reading.table import csv_sheet
 
 _CSV_TYPES = frozenset({"text/csv", "application/csv"})
 _JSON_TYPES = frozenset({"application/json", "text/json"})
-_TABLES = {"BOM": bom.from_table, "PCF": pcf.from_table, "DUE_DILIGENCE": due_diligence.from_table}
+_TABLES = {
+    "BOM": bom.from_table,
+    "PCF": pcf.from_table,
+    "DUE_DILIGENCE": due_diligence.from_table,
+    "SERIALS": items.serials_from_table,
+    "MEASUREMENTS": items.measurements_from_table,
+}
 
 
 def parse_document(content: bytes, declared: Declared, limits: Limits | None = None) -> Accepted | Rejected:
