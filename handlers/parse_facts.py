@@ -36,6 +36,7 @@ class ParsedFact(msgspec.Struct, frozen=True):
     schema_version: int
     canonical: bytes
     pointer: str
+    item: str | None
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -55,6 +56,7 @@ def parse(request: Request) -> Response:
                     fact.schema_version,
                     canonical_json.encode(fact.payload),
                     fact.pointer,
+                    fact.item,
                 )
                 for fact in found
             ]
@@ -105,8 +107,11 @@ async def _accept(
             "canonicals": [fact.canonical for fact in facts],
         }
         await tx.query("facts/add", columns)
-        pointers = [fact.pointer for fact in facts]
-        sources = {"document_version_id": document.document_version_id, "pointers": pointers}
+        sources = {
+            "document_version_id": document.document_version_id,
+            "pointers": [fact.pointer for fact in facts],
+            "items": [fact.item for fact in facts],
+        }
         await tx.query("facts/add_sources", columns | sources)
         await _tell(tx, ctx, document, "DOCUMENT_VALIDATED", {"facts": len(facts)})
     if build is not None and await builds.has_document(tx, build, payload.document_version_id):

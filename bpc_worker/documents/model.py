@@ -9,7 +9,7 @@ from bpc_worker.core.rules.facts import MAX_DEPTH
 VALIDATION_ERROR = "VALIDATION_ERROR"
 PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
 
-KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "OTHER")
+KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "SERIALS", "MEASUREMENTS", "ATTACHMENT", "OTHER")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,7 @@ class FoundFact:
     schema_version: int
     payload: Mapping[str, object]  # canonical JSON can write it: decimals are texts
     pointer: str  # "/components/3" in JSON, "4:1" (line:column) in CSV, "" for the whole document
+    item: str | None = None  # the serial of the battery that it is about, where the document names several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

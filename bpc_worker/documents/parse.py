@@ -1,6 +1,6 @@
 """A document to facts, each with a pointer to its source, or to everything that is wrong with it."""
 
-from bpc_worker.documents.formats import bom, data_sheet, due_diligence, pcf, shapes
+from bpc_worker.documents.formats import bom, data_sheet, due_diligence, items, pcf, shapes
 from bpc_worker.documents.mapping import titles
 from bpc_worker.documents.model import KINDS, Accepted, Declared, FoundFact, Limits, Rejected
 from bpc_worker.documents.problems import Problems, Unfit, quoted
@@ -18,6 +18,8 @@ _TABLES = {
     "PCF": pcf.from_table,
     "DUE_DILIGENCE": due_diligence.from_table,
     "DATA_SHEET": data_sheet.from_table,
+    "SERIALS": items.serials_from_table,
+    "MEASUREMENTS": items.measurements_from_table,
 }
 
 

@@ -19,7 +19,8 @@ ALTER TABLE blobs ALTER COLUMN content SET STORAGE EXTERNAL;
 CREATE TABLE documents (
   document_id  uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
   tenant_id    uuid NOT NULL REFERENCES tenants,
-  kind         text NOT NULL CHECK (kind IN ('BOM', 'PCF', 'DUE_DILIGENCE', 'OTHER')),
+  kind         text NOT NULL CHECK (kind IN (
+    'BOM', 'PCF', 'DUE_DILIGENCE', 'DATA_SHEET', 'SERIALS', 'MEASUREMENTS', 'ATTACHMENT', 'OTHER')),
   external_ref text NOT NULL CHECK (length(external_ref) BETWEEN 1 AND 500),
   created_at   timestamptz NOT NULL DEFAULT now(),
   UNIQUE (tenant_id, kind, external_ref),

@@ -4,7 +4,6 @@ It has all that a passport was made from, so it is made again here: a signature 
 rules say so.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from bpc_worker.core.passport.compile import COMPILER_BUILD_ID
 from bpc_worker.core.passport.found_salts import found_salts
 from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, parse_signed, receipt_bytes, receipt_hash
 from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
-from bpc_worker.core.passport.snapshot import SealedSnapshot, open_snapshot
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, check_facts, open_snapshot
 from bpc_worker.core.passport.view_check import VerifiedView, verify_view
 from bpc_worker.core.proof.verify import ProofError, VerifiedProof, verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
@@ -112,10 +111,8 @@ def _facts(data: bytes, snapshot: SealedSnapshot) -> list[Fact]:
     """The facts, which are those of the snapshot."""
     with _part(FACTS):
         facts = parse_list(_fact)(canonical_json.decode(data))
-        named = Counter((each.fact_type, each.fact_key, each.payload_hash.hex()) for each in snapshot.facts)
-        given = Counter((each.fact_type, each.fact_key, each.payload_hash) for each in facts)
-        for kind, key, _ in sorted((given - named) + (named - given)):
-            raise FormError("", f"they are not those of the snapshot: {kind} {key} differs")
+        refs = (FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in facts)
+        check_facts(snapshot, refs)
         return facts
 
 

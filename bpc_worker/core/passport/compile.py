@@ -13,7 +13,7 @@ from bpc_worker.core.base.hashing import sha256, sha256_hex
 from bpc_worker.core.passport.disclosures import STATEMENTS, Disclosed, Shown, disclose
 from bpc_worker.core.passport.receipt import Receipt, issuer_of, passport_version_id
 from bpc_worker.core.passport.salts import SaltSource
-from bpc_worker.core.passport.snapshot import SealedSnapshot
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, check_facts
 from bpc_worker.core.rules.audiences import RESERVED_MEMBERS
 from bpc_worker.core.rules.evaluate import Evaluator, Statement
 from bpc_worker.core.rules.facts import FactSet
@@ -23,8 +23,6 @@ from bpc_worker.core.rules.values import Fact, published
 
 COMPILER_BUILD_ID = build_id.COMPILER_BUILD_ID
 PASSPORT_SCHEMA = "BPC-PASSPORT-2"
-
-_NAMED_AT_MOST = 5
 
 
 class CompileError(Exception):
@@ -233,12 +231,11 @@ def _publishable(path: str, value: object) -> object:
 def _check_inputs(snapshot: SealedSnapshot, facts: tuple[Fact, ...], rules: TypedModule) -> None:
     if not rules.fields:
         raise CompileError("RULE_TYPE_ERROR", "the rules have no field, and a passport has at least one")
-    named = {(ref.fact_type, ref.fact_key): ref.payload_hash.hex() for ref in snapshot.facts}
-    given = {(fact.fact_type, fact.fact_key): fact.payload_hash for fact in facts}
-    if named != given or len(given) != len(facts):
-        differing = sorted({f"{kind} {key}" for (kind, key), _ in named.items() ^ given.items()})
-        shown = ", ".join(differing[:_NAMED_AT_MOST]) or "some are there twice"
-        raise CompileError("SNAPSHOT_NOT_READY", f"the facts are not the snapshot's: {shown}")
+    try:
+        refs = (FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in facts)
+        check_facts(snapshot, refs)
+    except SnapshotError as error:
+        raise CompileError("SNAPSHOT_NOT_READY", str(error)) from error
     for fact in facts:
         _check_fact(fact)
 
