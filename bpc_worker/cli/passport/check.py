@@ -175,6 +175,7 @@ def _tell_not_valid(bundle: str, error: "BundleError", *, as_json: bool) -> None
 @passport.command("explain", epilog=BUNDLE)
 @click.argument("bundle")
 @click.argument("field")
+@click.option("--full", is_flag=True, help="Every step, as a tree.")
 @keys_option
 @_tenant_option
 @json_option("One JSON object.")
@@ -183,6 +184,7 @@ def explain(
     bundle: str,
     field: str,
     *,
+    full: bool,
     keys_file: Path | None,
     tenant: str | None,
     as_json: bool,
@@ -190,6 +192,7 @@ def explain(
 ) -> None:
     r"""Show how a field got its value, from the published number down to the cells of the documents.
 
+    In short: the value, and the law date, tables, fields and facts that it rests on; with --full every step.
     It is verified first, with the keys of --keys or BPC_KEYS_FILE. In the database, and where the bundle has
     a sources.json, each fact is followed by its place in the suppliers' documents.
 
@@ -200,7 +203,8 @@ def explain(
     """
     from bpc_worker.core.base.messages import Kind
     from bpc_worker.core.passport.bundle import BundleError
-    from bpc_worker.core.proof.explain import explain as steps_of
+    from bpc_worker.core.proof.explain import explain as tree
+    from bpc_worker.core.proof.explain import summary
 
     stored = _stored(bundle, tenant, config_path)
     keys = _trusted(stored, keys_file)
@@ -216,7 +220,7 @@ def explain(
     if field not in proved.fields:
         fail(EXIT_NOT_FOUND, *map(on_one_line, _unknown_field(field, proved)))
     sources = sources_of(bundle, parts) if stored is None else stored.places()
-    lines = steps_of(proved, field, sources)
+    lines = (tree if full else summary)(proved, field, sources)
     if as_json:
         click.echo(json.dumps({"field": field, "signed_by": by.members(), "steps": lines}))
     else:

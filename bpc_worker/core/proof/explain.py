@@ -38,6 +38,34 @@ def explain(proved: VerifiedProof, path: str, sources: Sources | None = None) ->
     return lines
 
 
+def summary(proved: VerifiedProof, path: str, sources: Sources | None = None) -> list[str]:
+    """In a few lines: the value, then all below it that is law, field, statement or fact, each once."""
+    if path not in proved.fields:
+        raise LookupError(f"no field {path}; there are {', '.join(sorted(proved.fields))}")
+    lines: dict[str, None] = {}  # in order, each once
+    told: set[int] = set()
+    first = proved.fields[path].node
+    waiting = [first]
+    while waiting:
+        number = waiting.pop()
+        node = proved.nodes[number]
+        told.add(number)
+        if number == first:
+            lines[_line(node)] = None
+        elif _is_told(node):
+            lines[f"  {_line(node)}"] = None
+            lines |= dict.fromkeys(f"    from {pointer}" for pointer in _pointers(node, sources or {}))
+        waiting += [child for child in reversed(_children(node)) if child not in told]
+    return list(lines)
+
+
+def _is_told(node: Mapping[str, object]) -> bool:
+    """Not a step of arithmetic, a constant, or the field that a reference names anyway."""
+    if node["type"] == derivation.CONST:
+        return bool({"law_date", "table"}.intersection(_data(node)))
+    return node["type"] in {derivation.FACT_GET, derivation.FIELD_REF, derivation.COMPLIANCE_EMIT}
+
+
 def _children(node: Mapping[str, object]) -> list[int]:
     """Each once: a field whose value is a statement rests on it twice."""
     below = node["children"]
@@ -100,7 +128,8 @@ def _fact(data: Mapping[str, object]) -> str:
         return f"{data['count']} facts {fact_type} {_text(data['prefix'])}… (list {_hash(data['list'])})"
     found = data["payload_hash"]
     state = "absent" if found is None else f"sha256 {_hash(found)}"
-    return f"fact {fact_type} {_text(data['fact_key'])} ({state})"
+    value = f" = {_shown(data['result'])}" if "result" in data and found is not None else ""
+    return f"fact {fact_type} {_text(data['fact_key'])}{value} ({state})"
 
 
 def _operation(data: Mapping[str, object]) -> str:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from bpc_worker.core.proof.explain import explain
+from bpc_worker.core.proof.explain import explain, summary
 from bpc_worker.core.proof.verify import VerifiedProof
 from bpc_worker.core.rules.facts import make_fact
 from tests.support.proofs import EVERYTHING, FACTS, WORKED_CHECK, document, rehashed, verified
@@ -64,6 +64,38 @@ carbon.per_kwh = 0.15 kgCO2e_per_kWh
         .replace("FACTS", hash_in(lines, "3 facts"))
         .replace("LIST", hash_in(lines, "map ("))
     )
+
+
+def test_in_short_a_field_is_what_it_rests_on_each_once() -> None:
+    sources = {("Battery", "battery:X"): ["doc 1#/battery"], ("Stage", "stage:1"): ["doc 2#/0"]}
+
+    lines = summary(proved(WORKED_CHECK), "carbon.per_kwh", sources)
+
+    assert [line.partition(" (")[0] for line in lines] == [
+        "carbon.per_kwh = 0.15 kgCO2e_per_kWh",
+        "  field carbon.total = 5400 kgCO2e",
+        "  3 facts Stage stage:…",
+        "    from doc 2#/0",
+        "  field energy.total = 36000.0 kWh",
+        "  fact Battery battery:X",
+        "    from doc 1#/battery",
+        '  table cyclesPerYear {"L": 20, "M1": 60}',
+    ]
+    with pytest.raises(LookupError, match="no field nowhere; there are "):
+        summary(proved(WORKED_CHECK), "nowhere")
+
+
+def test_in_short_a_declared_value_stands_beside_its_fact() -> None:
+    source = 'field mass: Qty(kg) = declared(kg, "mass_kg"); field other: Bool = given(Bool, "b") == none;'
+    source += 'field stated: Bool = emitCompliance("HEAVY", lawDate() > date("2027-01-01"), "it is");'
+    found = proved(source, [make_fact("Value", "mass_kg", {"value": "400.0"})])
+
+    assert [line.partition(" (")[0] for line in summary(found, "mass")] == [
+        "mass = 400.0 kg",
+        "  fact Value mass_kg = 400.0 kg",
+    ]
+    assert "  fact Value b (absent)" in summary(found, "other")
+    assert summary(found, "stated")[1:] == ["  compliance HEAVY = true: it is", "  law date 2027-02-18"]
 
 
 def hash_in(lines: list[str], start: str) -> str:
