@@ -92,9 +92,9 @@ def test_in_short_a_declared_value_stands_beside_its_fact() -> None:
 
     assert [line.partition(" (")[0] for line in summary(found, "mass")] == [
         "mass = 400.0 kg",
-        "  fact Value mass_kg = 400.0 kg",
+        "  declared kg = 400.0 kg of fact Value mass_kg",
     ]
-    assert "  fact Value b (absent)" in summary(found, "other")
+    assert "  given Bool = null of fact Value b (absent)" in summary(found, "other")
     assert summary(found, "stated")[1:] == ["  compliance HEAVY = true: it is", "  law date 2027-02-18"]
 
 
