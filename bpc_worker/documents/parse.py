@@ -1,8 +1,9 @@
 """A document to facts, each with a pointer to its source, or to everything that is wrong with it."""
 
-from bpc_worker.documents.formats import bom, due_diligence, items, pcf, shapes
+from bpc_worker.documents.formats import bom, data_sheet, due_diligence, items, pcf, shapes
+from bpc_worker.documents.mapping import titles
 from bpc_worker.documents.model import KINDS, Accepted, Declared, FoundFact, Limits, Rejected
-from bpc_worker.documents.problems import Problems, quoted
+from bpc_worker.documents.problems import Problems, Unfit, quoted
 from bpc_worker.documents.reading.decimal_text import SPELLINGS
 from bpc_worker.documents.reading.encodings import decoded
 from bpc_worker.documents.reading.json_text import decode
@@ -16,6 +17,7 @@ _TABLES = {
     "BOM": bom.from_table,
     "PCF": pcf.from_table,
     "DUE_DILIGENCE": due_diligence.from_table,
+    "DATA_SHEET": data_sheet.from_table,
     "SERIALS": items.serials_from_table,
     "MEASUREMENTS": items.measurements_from_table,
 }
@@ -33,6 +35,8 @@ def _facts(content: bytes, declared: Declared, limits: Limits, problems: Problem
     mime_type = declared.mime_type.partition(";")[0].strip().lower()
     is_json = mime_type in _JSON_TYPES or mime_type.endswith("+json")
     _check_declared(declared, problems, readable=is_json or mime_type in _CSV_TYPES)
+    if is_json and declared.mapping is not None:
+        problems.add("mapping", "a mapping is for tables; JSON has names of its own, leave the mapping out")
     text = _text(content, mime_type, problems)
     if text is None or problems:
         return []
@@ -54,6 +58,10 @@ def _check_declared(declared: Declared, problems: Problems, *, readable: bool) -
     if declared.number_format not in SPELLINGS:
         what = f"the number format {quoted(str(declared.number_format))} is not known"
         problems.add("", f'{what}; declare "1.234,56", "1,234.56", or none for 1234.56')
+    try:
+        titles(declared.mapping)
+    except Unfit as unfit:
+        problems.add("mapping", str(unfit))
 
 
 def _text(content: bytes, mime_type: str, problems: Problems) -> str | None:
@@ -89,4 +97,5 @@ def _from_csv(text: str, declared: Declared, limits: Limits, problems: Problems)
     if reader is None:
         problems.add("", f"{declared.kind} is not read as CSV; send application/json")
         return []
-    return reader(csv_sheet(text, limits, problems), SPELLINGS[declared.number_format], limits, problems)
+    sheet = csv_sheet(text, titles(declared.mapping), limits, problems)
+    return reader(sheet, SPELLINGS[declared.number_format], limits, problems)
