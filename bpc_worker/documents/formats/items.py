@@ -148,7 +148,7 @@ def measurements_from_table(
 def _table(
     sheet: Sheet, spelling: Spelling, limits: Limits, problems: Problems, *, measured_only: bool
 ) -> _Table | None:
-    header = header_of(sheet, problems)
+    header = _header(sheet, problems)
     if header is None:
         return None
     roles = _roles(sheet, header, problems)
@@ -159,7 +159,7 @@ def _table(
     found = [
         _column(title, index, measured_only=measured_only)
         for index, title in enumerate(header.cells)
-        if index not in taken
+        if title and index not in taken
     ]
     columns = tuple(each for each in found if isinstance(each, _Column))
     for unknown in (each for each in found if isinstance(each, int)):
@@ -174,6 +174,12 @@ def _table(
         problems.add(sheet.row_place(header.line), f"{what} missing; found are {given}")
         return None
     return _Table(sheet, header, spelling, limits, problems, roles, columns)
+
+
+def _header(sheet: Sheet, problems: Problems) -> Row | None:
+    """With the names that the sender's own titles mean."""
+    header = header_of(sheet, problems)
+    return None if header is None else header._replace(cells=tuple(map(sheet.titles.meant, header.cells)))
 
 
 def _roles(sheet: Sheet, header: Row, problems: Problems) -> dict[str, int]:
