@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import yaml
 
@@ -31,31 +31,31 @@ _GERMAN = {
 _WORDS = {"yes": True, "ja": True, "true": True, "no": False, "nein": False, "false": False}
 # What the data sheet of the car battery calls its rows.
 _TITLES = {
-    "rated capacity": "rated_capacity_ah",
-    "minimal voltage": "voltage_min_v",
-    "nominal voltage": "voltage_nominal_v",
-    "maximum voltage": "voltage_max_v",
-    "lowest temperature for which the voltages hold": "voltage_temperature_min_c",
-    "highest temperature for which the voltages hold": "voltage_temperature_max_c",
-    "original power capability at 80 % state of charge": "power_at_80_w",
-    "original power capability at 20 % state of charge": "power_at_20_w",
-    "power limit": "power_limit_w",
-    "lowest temperature for which the power limit holds": "power_limit_temperature_min_c",
-    "highest temperature for which the power limit holds": "power_limit_temperature_max_c",
-    "expected lifetime in cycles": "life_cycles",
-    "reference test for the lifetime in cycles": "life_cycles_test",
-    "C-rate of the cycle-life test": "c_rate_per_h",
-    "capacity threshold for exhaustion": "exhaustion_threshold_pct",
-    "lowest temperature when not in use": "idle_temperature_min_c",
-    "highest temperature when not in use": "idle_temperature_max_c",
-    "reference test for the temperatures when not in use": "idle_temperature_test",
-    "commercial warranty for the calendar life": "warranty_months",
-    "expected calendar life": "life_years",
-    "initial round trip energy efficiency": "efficiency_initial_pct",
-    "round trip energy efficiency at half of the cycle life": "efficiency_half_life_pct",
-    "internal resistance of a cell": "resistance_cell_mohm",
-    "internal resistance of the pack": "resistance_pack_mohm",
-    "energy that one full discharge delivers": "usable_kwh",
+    "rated capacity": "performance.rated_capacity_ah",
+    "minimal voltage": "performance.voltage_min_v",
+    "nominal voltage": "performance.voltage_nominal_v",
+    "maximum voltage": "performance.voltage_max_v",
+    "lowest temperature for which the voltages hold": "performance.voltage_temperature_min_c",
+    "highest temperature for which the voltages hold": "performance.voltage_temperature_max_c",
+    "original power capability at 80 % state of charge": "performance.power_at_80_w",
+    "original power capability at 20 % state of charge": "performance.power_at_20_w",
+    "power limit": "performance.power_limit_w",
+    "lowest temperature for which the power limit holds": "performance.power_limit_temperature_min_c",
+    "highest temperature for which the power limit holds": "performance.power_limit_temperature_max_c",
+    "expected lifetime in cycles": "performance.life_cycles",
+    "reference test for the lifetime in cycles": "performance.life_cycles_test",
+    "C-rate of the cycle-life test": "performance.c_rate_per_h",
+    "capacity threshold for exhaustion": "performance.exhaustion_threshold_pct",
+    "lowest temperature when not in use": "performance.idle_temperature_min_c",
+    "highest temperature when not in use": "performance.idle_temperature_max_c",
+    "reference test for the temperatures when not in use": "performance.idle_temperature_test",
+    "commercial warranty for the calendar life": "performance.warranty_months",
+    "expected calendar life": "performance.life_years",
+    "initial round trip energy efficiency": "performance.efficiency_initial_pct",
+    "round trip energy efficiency at half of the cycle life": "performance.efficiency_half_life_pct",
+    "internal resistance of a cell": "performance.resistance_cell_mohm",
+    "internal resistance of the pack": "performance.resistance_pack_mohm",
+    "energy that one full discharge delivers": "performance.usable_kwh",
 }
 
 
@@ -76,10 +76,11 @@ def said(battery: str) -> Said:
     found = Said()
     for entry in recipe["documents"]:
         file, german = folder / entry["file"], entry.get("number_format") == "1.234,56"
+        titles = _TITLES | _mapped(folder, entry.get("mapping"))
         if file.suffix == ".json":
             _read_json(json.loads(file.read_text(encoding="utf-8")), found)
         else:
-            _read_table(entry["kind"], list(_rows(file)), found, german=german)
+            _read_table(entry["kind"], list(_rows(file)), titles, found, german=german)
     return found
 
 
@@ -107,18 +108,27 @@ def _rows(file: Path) -> Iterator[dict[str, str]]:
 
 def _sheet(file: Path) -> list[list[str]]:
     with zipfile.ZipFile(file) as archive:
-        shared = ElementTree.fromstring(archive.read("xl/sharedStrings.xml"))
+        shared = ET.fromstring(archive.read("xl/sharedStrings.xml"))  # noqa: S314 - our own
         texts = ["".join(part.text or "" for part in each.iter(f"{_CELLS}t")) for each in shared]
-        sheet = ElementTree.fromstring(archive.read("xl/worksheets/sheet1.xml"))
+        sheet = ET.fromstring(archive.read("xl/worksheets/sheet1.xml"))  # noqa: S314 - our own
     return [[_cell(cell, texts) for cell in row] for row in sheet.iter(f"{_CELLS}row")]
 
 
-def _cell(cell: ElementTree.Element, texts: list[str]) -> str:
+def _cell(cell: ET.Element, texts: list[str]) -> str:
     text = cell.findtext(f"{_CELLS}v") or ""
     return texts[int(text)] if cell.get("t") == "s" else text
 
 
-def _read_table(kind: str, rows: list[dict[str, str]], found: Said, *, german: bool) -> None:
+def _mapped(folder: Path, name: str | None) -> dict[str, str]:
+    if name is None:
+        return {}
+    names: dict[str, str] = yaml.safe_load((folder / name).read_text(encoding="utf-8"))["names"]
+    return names
+
+
+def _read_table(
+    kind: str, rows: list[dict[str, str]], titles: dict[str, str], found: Said, *, german: bool
+) -> None:
     def plain(cell: str) -> str:
         return cell.replace(".", "").replace(",", ".") if german and _is_number(cell) else cell
 
@@ -135,8 +145,8 @@ def _read_table(kind: str, rows: list[dict[str, str]], found: Said, *, german: b
                 "source": row["source"],
             }
         else:
-            name = row["name"] if "." in row["name"] else f"performance.{_TITLES[row['name']]}"
-            found.values[name] = _WORDS.get(row["value"], plain(row["value"]))
+            title, cell, _ = row.values()
+            found.values[titles.get(title, title)] = _WORDS.get(cell, plain(cell))
 
 
 def _is_number(cell: str) -> bool:
