@@ -11,7 +11,7 @@ from bpc_worker.core.passport.gaps import Gap, Report, report
 from bpc_worker.core.rules.evaluate import Evaluator
 from bpc_worker.core.rules.evaluated import Statement
 from bpc_worker.core.rules.facts import FactSet, make_fact
-from bpc_worker.core.rules.module import load_module
+from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Empty, Fact, Value, published
 from bpc_worker.documents.model import Accepted, Declared
@@ -25,7 +25,7 @@ UNIQUE_IDENTIFIER = "https://id.example.eu/p/0123456789ABCDEF"
 
 @cache
 def rules() -> TypedModule:
-    return load_module(read_rules("eu_battery"))
+    return load(read_rules("eu_battery"))
 
 
 @cache
