@@ -18,7 +18,7 @@ CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults test-pooler check quick fmt fmt-check lint types imports \
-        catalogue law vectors mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
+        catalogue law vectors points mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,10 @@ law: $(READY) ## the law's table into the rule text; after every change of bpc_w
 
 vectors: $(READY) ## the golden vectors are what a second implementation makes
 	$(BIN)/python tests/vectors/make_vectors.py --check
+
+points: $(READY) ## every point of the law's list, for every class and on three days, as golden batteries exercise it
+	$(BIN)/python -m tests.golden.expect --check
+	$(BIN)/python -m tests.golden.points
 
 mutants: $(READY) ## every operator and constant of the shipped rules, changed: its own tests must notice
 	$(BIN)/python -m tests.mutation.mutate_rules

@@ -293,9 +293,7 @@ def _kept(documents: Said) -> dict[str, object]:
 
 def _footprint(documents: Said) -> dict[str, object]:
     """Annex II, with the energy over the service life by the draft act (EV) and by the JRC (industrial)."""
-    stages = {stage: _number(documents, f"carbon.{stage}_kg") for stage in STAGES}
-    total = sum(stages.values(), Fraction(0))
-    shares = {stage: quantity(rounded(100 * kg / total, 2), "pct") for stage, kg in stages.items()}
+    total = sum((_number(documents, f"carbon.{stage}_kg") for stage in STAGES), Fraction(0))
     found: dict[str, object] = {
         **{
             f"kept.carbon.{stage}": quantity(documents.values[f"carbon.{stage}_kg"], "kgCO2e")
@@ -303,7 +301,6 @@ def _footprint(documents: Said) -> dict[str, object]:
         },
         "kept.carbon.total": quantity(_plain(total), "kgCO2e"),
         "kept.carbon.absolute": quantity(rounded(total / 1000, 3), "tCO2e"),
-        "kept.carbon.shares": shares,
     }
     energy = _energy_over_life(documents)
     if energy is not None:
