@@ -185,7 +185,7 @@ def compile_(  # noqa: PLR0913 - one argument per option
     PASSPORT is the id of a passport, or a serial number. With --wait, the id of the version is printed.
 
     \b
-    Example: bpc-worker passport compile SN-000417 --snapshot 019a… --rules battery_core --law-date 2028-08-18
+    Example: bpc-worker passport compile SN-000417 --snapshot 019a… --rules eu_battery --law-date 2028-08-18
     """
     from bpc_worker.pipeline.jobs import wait_for_job
     from bpc_worker.pipeline.passports import compile_version

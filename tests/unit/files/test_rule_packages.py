@@ -218,6 +218,28 @@ def test_a_file_goes_before_a_shipped_module(tmp_path: Path, monkeypatch: pytest
     assert read_rules("battery_core") == "field a: Int = 1;"
 
 
+def test_a_folder_is_one_text_its_parts_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for name, text in {"20_b.rules": "two;", "10_a.rules": "one;", "readme.md": "no rules"}.items():
+        (tmp_path / name).write_text(text)
+
+    assert read_rules(str(tmp_path)) == "one;\ntwo;"
+
+
+def test_a_folder_without_rules_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text("field a: Int = 1;")
+
+    with pytest.raises(RuleFileError, match=r"a folder without a \.rules file"):
+        read_rules(str(tmp_path))
+
+
+def test_the_parts_of_a_folder_share_the_limit(tmp_path: Path) -> None:
+    for name in ("a.rules", "b.rules"):
+        (tmp_path / name).write_bytes(b" " * (Limits().source_bytes // 2 + 1))
+
+    with pytest.raises(RuleFileError, match="More than 1048576 bytes"):
+        read_rules(str(tmp_path))
+
+
 def test_a_text_that_is_too_long_or_not_utf8_is_refused(tmp_path: Path) -> None:
     long, odd = tmp_path / "long.rules", tmp_path / "odd.rules"
     long.write_bytes(b" " * (Limits().source_bytes + 1))
