@@ -31,6 +31,8 @@ _FACTORS = {
     for unit, known in _KNOWN.items()
 }
 _MILLI = frozenset({"mg", "mah", "mohm", "mω"})  # with a capital M a thousand million times as much
+_NONE = frozenset({"", "-", "1"})
+_COUNTED = frozenset({"cycles", "zyklen", "cycle"})
 _BLANKS = re.compile(r"[\s_]+")
 _EQUIVALENT = re.compile("co2-?eq?")
 _SUBSCRIPT = str.maketrans({"\N{SUBSCRIPT TWO}": "2", "\N{OHM SIGN}": "Ω"})
@@ -39,13 +41,19 @@ _SUBSCRIPT = str.maketrans({"\N{SUBSCRIPT TWO}": "2", "\N{OHM SIGN}": "Ω"})
 def in_unit(value: Decimal, given: str, wanted: str) -> Decimal:
     """The value in the wanted unit; one without a unit is taken to be in it."""
     word = spelled(given)
-    if not word or word == spelled(wanted):
+    if word in _NONE:
         return value
     worth = _FACTORS.get(wanted, {}).get(word)
     if worth is None or (word in _MILLI and given.strip().startswith("M")):
         known = ", ".join(_FACTORS.get(wanted, {})) or "no unit"
         raise Unfit(f"the unit {quoted(given)} does not fit; known are: {known}")
     return value if worth == 1 else numbers.multiply(value, worth)
+
+
+def without_unit(given: str) -> None:
+    """Unfit where a unit is given that a text or a count does not have."""
+    if spelled(given) not in _NONE | _COUNTED:
+        raise Unfit(f"the unit {quoted(given)} does not fit; it has none")
 
 
 def spelled(unit: str) -> str:

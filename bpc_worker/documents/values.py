@@ -8,9 +8,9 @@ from bpc_worker.documents.model import FoundFact, Limits
 from bpc_worker.documents.problems import Unfit, quoted
 from bpc_worker.documents.reading import readings
 from bpc_worker.documents.reading.decimal_text import PLAIN, Spelling, text_of
-from bpc_worker.documents.reading.json_text import REFUSED
-from bpc_worker.documents.units import in_unit
-from bpc_worker.documents.vocabulary import VALUES, Entry, Kind
+from bpc_worker.documents.reading.json_text import REFUSED, Number
+from bpc_worker.documents.units import in_unit, without_unit
+from bpc_worker.documents.vocabulary import Entry, Kind
 
 NO_LANGUAGE = "und"
 _LANGUAGE = re.compile("[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|[0-9]{3}))?")
@@ -30,23 +30,30 @@ def reading(
     entry: Entry, limits: Limits, spelling: Spelling = PLAIN, unit: str = ""
 ) -> Callable[[object], object]:
     """What is kept of a value under this name, given in this unit; Unfit says why it cannot be taken."""
-    match entry.kind:
-        case Kind.DECIMAL:
-            return lambda value: text_of(_number(value, entry, limits, spelling, unit))
-        case Kind.INTEGER:
-            return readings.whole
-        case Kind.BOOL:
-            return readings.flag
-        case Kind.TEXT:
-            return readings.text
-        case Kind.URL:
-            return readings.url
-        case Kind.CHOICE:
-            return readings.one_of(entry.choices)
-        case Kind.MONTH:
-            return readings.month
-        case Kind.TEXTS:
-            return texts
+    if entry.kind is Kind.DECIMAL:
+        return lambda value: text_of(_number(value, entry, limits, spelling, unit))
+    take = _plain(entry, limits, spelling)
+
+    def read(value: object) -> object:
+        without_unit(unit)
+        return take(value)
+
+    return read
+
+
+def _plain(entry: Entry, limits: Limits, spelling: Spelling) -> Callable[[object], object]:
+    if entry.kind is Kind.CHOICE:
+        return readings.one_of(entry.choices)
+    if entry.kind is Kind.INTEGER:
+        return lambda value: _count(value, limits, spelling)
+    return _PLAIN[entry.kind]
+
+
+def _count(value: object, limits: Limits, spelling: Spelling) -> int:
+    if isinstance(value, str):
+        found = readings.decimals(limits, spelling)(value)
+        value = Number(found, whole=found == found.to_integral_value())
+    return readings.whole(value)
 
 
 def texts(value: object) -> dict[str, str]:
@@ -66,10 +73,6 @@ def language(tag: object) -> str:
     return found
 
 
-def of_name(name: str, limits: Limits) -> Callable[[object], object]:
-    return reading(VALUES[name], limits)
-
-
 def _in(tag: str, text: object) -> str:
     if text is REFUSED:
         raise Unfit(f"{tag} cannot be read")
@@ -80,12 +83,23 @@ def _in(tag: str, text: object) -> str:
 
 
 def _number(value: object, entry: Entry, limits: Limits, spelling: Spelling, unit: str) -> Decimal:
-    found = in_unit(readings.decimals(limits, spelling)(value), unit, entry.unit)
+    decimal = readings.decimals(limits, spelling)
+    number = readings.percents(decimal) if entry.unit == "%" else decimal
+    found = in_unit(number(value), unit, entry.unit)
     if entry.least is not None and found < entry.least:
         raise Unfit(f"{text_of(found)} is below {entry.least} {entry.unit}, which cannot be; correct it")
     if entry.most is not None and found > entry.most:
         raise Unfit(f"{text_of(found)} is above {entry.most} {entry.unit}, which cannot be; correct it")
     return found
+
+
+_PLAIN: Mapping[Kind, Callable[[object], object]] = {
+    Kind.BOOL: readings.flag,
+    Kind.TEXT: readings.text,
+    Kind.URL: readings.url,
+    Kind.MONTH: readings.month,
+    Kind.TEXTS: texts,
+}
 
 
 def _fact(fact_type: str, key: str, payload: Mapping[str, object], pointer: str) -> FoundFact:

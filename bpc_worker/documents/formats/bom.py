@@ -20,6 +20,7 @@ _SYNONYMS = {
     "part_number": ("part_number", "part_no", "teilenummer"),
     "material": ("material", "substance", "werkstoff"),
     "mass_kg": ("mass_kg", "weight_kg", "masse_kg", "gewicht_kg"),
+    "mass_g": ("mass_g", "weight_g", "masse_g", "gewicht_g"),
     "mass": ("mass", "weight", "masse", "gewicht"),
     "unit": ("unit", "mass_unit", "einheit"),
     "cas": ("cas", "cas_number", "cas_no", "cas_nummer"),
@@ -30,6 +31,7 @@ _SYNONYMS = {
 }
 COLUMNS = {word: name for name, words in _SYNONYMS.items() for word in words}
 _KILOGRAMS = {"kg": Decimal(1), "g": Decimal("0.001"), "t": Decimal(1000)}
+_MASSES = ("mass_kg", "mass_g", "mass")  # the first that is there is read
 _SHAPE = '{"components": [{"part", "material", "mass_kg"}, …]}'
 
 
@@ -49,8 +51,8 @@ def from_json(top: Record, limits: Limits) -> list[FoundFact]:
 
 
 def _needed(columns: Collection[str]) -> tuple[str, ...]:
-    mass = ("mass", "unit") if "mass" in columns and "mass_kg" not in columns else ("mass_kg",)
-    return (_part_column(columns), "material", *mass)
+    mass = next((name for name in _MASSES if name in columns), "mass_kg")
+    return (_part_column(columns), "material", mass, *(["unit"] if mass == "mass" else []))
 
 
 def _part_column(columns: Collection[str]) -> str:
@@ -105,20 +107,18 @@ def _component(line: Line, spelling: Spelling, limits: Limits) -> dict[str, obje
 
 def _further(line: Line) -> dict[str, object]:
     """What is not read stays beside it: other columns, and a second mass."""
-    second = ("mass", "unit") if "mass_kg" in line.record.values else ()
-    return {name: line.record.values[name] for name in second if line.record.values.get(name)} | {
-        **line.further
-    }
+    given = line.record.values
+    read = next((name for name in _MASSES if name in given), None)
+    second = [name for name in (*_MASSES, "unit") if name != read and (name != "unit" or read != "mass")]
+    return {name: given[name] for name in second if given.get(name)} | dict(line.further)
 
 
 def _mass(record: Record, spelling: Spelling, limits: Limits) -> str | None:
-    """In kilograms: `mass_kg`, or else `mass` and its `unit`, exactly."""
+    """In kilograms: `mass_kg` or `mass_g`, or else `mass` and its `unit`, exactly."""
     reading = readings.not_negative(readings.decimals(limits, spelling))
-    if "mass_kg" in record.values or "mass" not in record.values:
-        kilograms = record.need("mass_kg", reading)
-        return None if kilograms is None else text_of(kilograms)
-    mass = record.need("mass", reading)
-    unit = record.need("unit", readings.one_of(_KILOGRAMS))
+    name = next((name for name in _MASSES if name in record.values), "mass_kg")
+    mass = record.need(name, reading)
+    unit = record.need("unit", readings.one_of(_KILOGRAMS)) if name == "mass" else name[len("mass_") :]
     if mass is None or unit is None:
         return None
     return text_of(numbers.multiply(mass, _KILOGRAMS[unit]))

@@ -8,6 +8,7 @@ from bpc_worker.documents import values
 from bpc_worker.documents.model import FoundFact, Limits
 from bpc_worker.documents.problems import Problems, Unfit, pointer, quoted
 from bpc_worker.documents.reading import readings
+from bpc_worker.documents.reading.csv_text import place_of
 from bpc_worker.documents.reading.decimal_text import PLAIN, Spelling, text_of
 from bpc_worker.documents.reading.json_text import REFUSED
 from bpc_worker.documents.reading.record import Record, json_record
@@ -95,7 +96,7 @@ def _facts(
         key = " ".join(str(payload[name]) for name in listed.key if name in payload)
         fact = values.row_fact(listed.fact_type, listed.prefix + key, payload, line.pointer)
         if facts.setdefault(fact.fact_key, fact) is not fact:
-            message = f"{quoted(key)} stands already at {facts[fact.fact_key].pointer}; keep one"
+            message = f"{quoted(key)} stands already at {place_of(facts[fact.fact_key].pointer)}; keep one"
             problems.add(line.record.here, message)
     return list(facts.values())
 
@@ -119,7 +120,7 @@ def _readings(limits: Limits, spelling: Spelling) -> Mapping[str, Callable[[obje
 
 def share(value: object, limits: Limits, spelling: Spelling) -> str:
     """In percent."""
-    found = readings.not_negative(readings.decimals(limits, spelling))(value)
+    found = readings.not_negative(readings.percents(readings.decimals(limits, spelling)))(value)
     if found > _HUNDRED:
         raise Unfit(f"{text_of(found)} is above 100 %, which cannot be; correct it")
     return text_of(found)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from bpc_worker.documents.mapping import Titles
 from bpc_worker.documents.model import Limits
 from bpc_worker.documents.names import normal
 from bpc_worker.documents.problems import Problems, quoted
@@ -12,9 +13,11 @@ from bpc_worker.documents.reading.json_text import REFUSED
 from bpc_worker.documents.reading.record import Record
 
 _NEAR = 0.8
+_LOOKED_AT = 100  # characters
+_LAST_OF_PLANE_0 = "\uffff"  # titles become keys of facts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sheet:
     """Rows, the header first, and how their cells are named to people and in pointers."""
 
@@ -22,6 +25,7 @@ class Sheet:
     row_place: Callable[[int], str]
     place: Callable[[int, int], str]  # of a line and a column, counted from 1
     pointer: Callable[[int, int], str]
+    titles: Titles  # what the sender's own titles mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,13 @@ class Line:
     further: Mapping[str, str]  # what stands in columns of other names, by their titles
 
 
-def csv_sheet(text: str, limits: Limits, problems: Problems) -> Sheet:
+def csv_sheet(text: str, titles: Titles, limits: Limits, problems: Problems) -> Sheet:
     return Sheet(
         rows(text, limits, problems),
         row_place=lambda line: f"line {line}",
         place=place,
         pointer=lambda line, column: f"{line}:{column}",
+        titles=titles,
     )
 
 
@@ -56,14 +61,12 @@ def lines(
     header = header_of(sheet, problems)
     if header is None:
         return
-    columns = _columns(sheet, header, synonyms, problems)
+    titles = [sheet.titles.meant(title) for title in header.cells]
+    columns = _columns(sheet, header, titles, synonyms, problems)
     missing = _missing(sheet, header, columns, needed(columns), problems)
-    further = {
-        index: title for index, title in enumerate(header.cells) if title and index not in columns.values()
-    }
-    for title_at, title in further.items():
-        if normal(title) not in synonyms:
-            _check_near(title, sheet.place(header.line, title_at + 1), synonyms, columns, problems)
+    further = {index: title for index, title in enumerate(titles) if title and index not in columns.values()}
+    for index, title in further.items():
+        _check_further(title, sheet.place(header.line, index + 1), synonyms, columns, problems)
     for row in fitting(sheet, header, problems):
         yield _line(sheet, row, columns, missing, further, problems)
 
@@ -86,10 +89,12 @@ def fitting(sheet: Sheet, header: Row, problems: Problems) -> Iterator[Row]:
             yield row
 
 
-def _columns(sheet: Sheet, header: Row, synonyms: Mapping[str, str], problems: Problems) -> dict[str, int]:
+def _columns(
+    sheet: Sheet, header: Row, titles: list[str], synonyms: Mapping[str, str], problems: Problems
+) -> dict[str, int]:
     """Which column, counted from 0, holds which value."""
     columns: dict[str, int] = {}
-    for index, title in enumerate(header.cells):
+    for index, title in enumerate(titles):
         name = synonyms.get(normal(title))
         if name is not None and columns.setdefault(name, index) != index:
             message = f"a second column for {name}, {quoted(title)}; keep one"
@@ -109,12 +114,16 @@ def _missing(
     return dict.fromkeys(absent, REFUSED)
 
 
-def _check_near(
+def _check_further(
     title: str, where: str, synonyms: Mapping[str, str], columns: Collection[str], problems: Problems
 ) -> None:
     """A column that is nearly one that is read was meant to be it: it must not be kept unread."""
+    if max(title) > _LAST_OF_PLANE_0:
+        problems.add(where, f"the title {quoted(title)} holds a character above U+FFFF; take another")
+    if problems.full or normal(title) in synonyms:
+        return
     unused = [word for word, name in synonyms.items() if name not in columns]
-    near = None if problems.full else get_close_matches(normal(title)[:100], unused, n=1, cutoff=_NEAR)
+    near = get_close_matches(normal(title)[:_LOOKED_AT], unused, n=1, cutoff=_NEAR)
     if near:
         hint = "if not, give it another name"
         problems.add(where, f"{quoted(title)} is not known here; did you mean {near[0]}? {hint}")
