@@ -1,7 +1,7 @@
 """The aspects of the Battery Pass data model, version 1.2, as tables."""
 
 from bpc_worker.documents.formats import foreign_readings as as_
-from bpc_worker.documents.formats.mapping import Cell, Form, Member, Rows, marks
+from bpc_worker.documents.formats.form import Cell, Form, Member, Rows, marks
 from bpc_worker.documents.reading import readings
 
 CATEGORIES = {"ev": "EV", "lmt": "LMT", "industrial": "INDUSTRIAL", "stationary": "INDUSTRIAL"}

@@ -1,7 +1,7 @@
 """The public form of BatteryPass-Ready, as a table. Its measured values are as of its last update."""
 
 from bpc_worker.documents.formats import foreign_readings as as_
-from bpc_worker.documents.formats.mapping import Cell, Form, Member, Rows, marks
+from bpc_worker.documents.formats.form import Cell, Form, Member, Rows, marks
 from bpc_worker.documents.reading import readings
 
 _TOP = "Battery_Passport"

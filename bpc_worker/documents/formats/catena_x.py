@@ -3,7 +3,7 @@
 import re
 
 from bpc_worker.documents.formats import foreign_readings as as_
-from bpc_worker.documents.formats.mapping import Cell, Form, Member, Rows, Said, marks
+from bpc_worker.documents.formats.form import Cell, Form, Member, Rows, Said, marks
 from bpc_worker.documents.reading import readings
 
 _RATED = "performance/rated"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from bpc_worker.documents.formats import foreign_readings as as_
-from bpc_worker.documents.formats.mapping import Form, Member, Reading, Rows, Said, marks
+from bpc_worker.documents.formats.form import Form, Member, Reading, Rows, Said, marks
 from bpc_worker.documents.reading import readings
 
 _UNITS_2 = (

@@ -5,7 +5,7 @@ Their time stamps name no zone: they are read as UTC, and the source of each mea
 
 from bpc_worker.documents.formats import foreign_readings as as_
 from bpc_worker.documents.formats.battery_pass import CATEGORIES
-from bpc_worker.documents.formats.mapping import Cell, Form, Member, Rows, marks
+from bpc_worker.documents.formats.form import Cell, Form, Member, Rows, marks
 from bpc_worker.documents.reading import readings
 
 _GENERAL = "GeneralInformation"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bpc_worker.documents import values
 from bpc_worker.documents.formats.foreign_readings import in_other_unit
+from bpc_worker.documents.formats.form import Cell, Form, Member, Reading, Rows, Said
 from bpc_worker.documents.formats.ledger import Ledger, digest
-from bpc_worker.documents.formats.mapping import Cell, Form, Member, Reading, Rows, Said
 from bpc_worker.documents.formats.places import Found, Steps, find
 from bpc_worker.documents.formats.unit_words import our_unit
 from bpc_worker.documents.model import FoundFact, Limits

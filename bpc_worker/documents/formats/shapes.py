@@ -16,7 +16,7 @@ from bpc_worker.documents.formats import (
     mapped,
     pcf,
 )
-from bpc_worker.documents.formats.mapping import Form
+from bpc_worker.documents.formats.form import Form
 from bpc_worker.documents.formats.places import find, leaves
 from bpc_worker.documents.model import FoundFact, Limits
 from bpc_worker.documents.problems import pointer, quoted

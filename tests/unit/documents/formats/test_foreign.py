@@ -7,8 +7,8 @@ import pytest
 from bpc_worker.documents.formats.battery_pass import FORMS as BATTERY_PASS
 from bpc_worker.documents.formats.battery_pass_ready import FORMS as READY_FORMS
 from bpc_worker.documents.formats.catena_x import FORMS as CATENA_X_FORMS
+from bpc_worker.documents.formats.form import Form
 from bpc_worker.documents.formats.idta import FORMS as IDTA
-from bpc_worker.documents.formats.mapping import Form
 from bpc_worker.documents.model import Accepted
 from bpc_worker.documents.vocabulary import LISTS, MEASURED, VALUES
 from tests.unit.documents import foreign
