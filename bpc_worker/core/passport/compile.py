@@ -172,11 +172,13 @@ def payload_bytes(
             "passport_id": uuid_text(identity.passport_id),
             "battery_product_id": uuid_text(identity.battery_product_id),
             "fields": nested(fields),
-            "compliance": [
-                {"code": each.code, "holds": each.holds, "message": each.message} for each in statements
-            ],
+            "compliance": [{"code": each.code, **_stated(each)} for each in statements],
         }
     )
+
+
+def _stated(statement: Statement) -> dict[str, object]:
+    return {"holds": statement.holds, "message": statement.message, "severity": statement.severity}
 
 
 def nested(fields: Mapping[str, object]) -> dict[str, object]:
@@ -206,7 +208,7 @@ def _disclosed(
         Shown(
             f"{STATEMENTS}{each.code}",
             rules.statements[each.code],
-            {"holds": each.holds, "message": each.message},
+            _stated(each),
             salts.statement(each.code),
         )
         for each in statements

@@ -96,6 +96,11 @@ def _lookup(table: Value, key: Value) -> Value:
     return table.get(key)
 
 
+def _keys_of(table: Value) -> Value:
+    """In order, whatever the order of the rows."""
+    return tuple(sorted(table)) if isinstance(table, Mapping) else mismatch("keysOf", table)
+
+
 def _record(parameters: Parameters, *operands: Value) -> Value:
     listed = parameters["names"]
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
@@ -142,6 +147,12 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "toBool": _unary(from_facts.to_bool),
         "toDate": _unary(from_facts.to_date),
         "toList": _unary(from_facts.to_list),
+        "toMonth": _unary(from_facts.to_month),
+        "toMoment": _unary(from_facts.to_moment),
+        "toTexts": _unary(from_facts.to_texts),
+        "monthOf": _unary(arithmetic.month_of_date),
+        "addMonths": _binary(arithmetic.months_later),
+        "keysOf": _unary(_keys_of),
         "round": _with("mode scale", _round),
         "toDec": _with("scale", lambda given, value: from_facts.to_dec(scale_in(given), value)),
         "toQty": _with("unit", lambda given, value: from_facts.to_qty(unit_in(given), value)),
