@@ -1,6 +1,6 @@
 """What the values of one document cannot be together: each may be right alone."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import reduce
 
@@ -25,14 +25,20 @@ _TONNE_PER_KILOGRAM = Decimal("0.001")
 
 def check_together(facts: Mapping[str, FoundFact], problems: Problems) -> None:
     """Facts `Value` by their names."""
+    for names, message in contradictions(facts):
+        problems.add(place_of(facts[names[0]].pointer), message)
+
+
+def contradictions(facts: Mapping[str, FoundFact]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The names whose values cannot all be right, and why."""
     for low, high in _IN_ORDER:
         lower, upper = _number(facts, low), _number(facts, high)
         if lower is not None and upper is not None and lower > upper:
-            message = f"{low} is {numbers.text(lower)}, above {high} of {numbers.text(upper)}; correct one"
-            problems.add(place_of(facts[low].pointer), message)
+            above = f"{low} is {numbers.text(lower)}, above {high} of {numbers.text(upper)}; correct one"
+            yield (low, high), above
     for metal in _METALS:
-        _check_recovered(metal, facts, problems)
-    _check_stages(facts, problems)
+        yield from _recovered(metal, facts)
+    yield from _stages(facts)
 
 
 def check_sum(total: Decimal, parts: list[Decimal]) -> str | None:
@@ -44,28 +50,26 @@ def check_sum(total: Decimal, parts: list[Decimal]) -> str | None:
     return f"is {numbers.text(total)}, but its parts add up to {numbers.text(found)}; correct what is wrong"
 
 
-def _check_stages(facts: Mapping[str, FoundFact], problems: Problems) -> None:
+def _stages(facts: Mapping[str, FoundFact]) -> Iterator[tuple[tuple[str, ...], str]]:
     tonnes = _number(facts, "carbon.absolute_t")
-    stages = [_number(facts, f"carbon.{stage}_kg") for stage in STAGES]
+    names = [f"carbon.{stage}_kg" for stage in STAGES]
+    stages = [_number(facts, name) for name in names]
     known = [stage for stage in stages if stage is not None]
     if tonnes is None or len(known) < len(STAGES):
         return
     wrong = check_sum(tonnes, [numbers.multiply(stage, _TONNE_PER_KILOGRAM) for stage in known])
     if wrong is not None:
-        problems.add(place_of(facts["carbon.absolute_t"].pointer), f"carbon.absolute_t {wrong}")
+        yield ("carbon.absolute_t", *names), f"carbon.absolute_t {wrong}"
 
 
-def _check_recovered(metal: str, facts: Mapping[str, FoundFact], problems: Problems) -> None:
-    name = f"recycled.{metal}_pct"
-    whole, before, after = (
-        _number(facts, each)
-        for each in (name, f"recycled.pre_consumer_{metal}_pct", f"recycled.post_consumer_{metal}_pct")
-    )
+def _recovered(metal: str, facts: Mapping[str, FoundFact]) -> Iterator[tuple[tuple[str, ...], str]]:
+    names = tuple(f"recycled.{share}{metal}_pct" for share in ("", "pre_consumer_", "post_consumer_"))
+    whole, before, after = (_number(facts, each) for each in names)
     if whole is None or before is None or after is None:
         return
     wrong = check_sum(whole, [before, after])
     if wrong is not None:
-        problems.add(place_of(facts[name].pointer), f"{name} {wrong}")
+        yield names, f"{names[0]} {wrong}"
 
 
 def _number(facts: Mapping[str, FoundFact], name: str) -> Decimal | None:

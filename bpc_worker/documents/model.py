@@ -61,6 +61,7 @@ class Problem:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     facts: tuple[FoundFact, ...]
+    refused: tuple[Problem, ...] = ()  # single values that were not taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ def parse_document(content: bytes, declared: Declared, limits: Limits | None = N
     bounds = limits or Limits()
     problems = Problems(bounds.problems)
     facts = _facts(content, declared, bounds, problems)
-    return problems.rejected() if problems else Accepted(facts=tuple(facts))
+    return problems.rejected() if problems else Accepted(facts=tuple(facts), refused=problems.refused)
 
 
 def _facts(content: bytes, declared: Declared, limits: Limits, problems: Problems) -> list[FoundFact]:

@@ -23,6 +23,8 @@ class Problems:
         self._listed: list[Problem] = []
         self._unlisted = 0
         self._code = VALIDATION_ERROR
+        self._refused: list[Problem] = []
+        self._unlisted_refused = 0
 
     def __bool__(self) -> bool:
         return bool(self._listed or self._unlisted)
@@ -36,6 +38,17 @@ class Problems:
             self._unlisted += 1
         else:
             self._listed.append(Problem(where=where, message=message))
+
+    def refuse(self, where: str, message: str) -> None:
+        """A value that is not taken, in a document that otherwise is."""
+        if len(self._refused) >= self._at_most:
+            self._unlisted_refused += 1
+        else:
+            self._refused.append(Problem(where=where, message=message))
+
+    @property
+    def refused(self) -> tuple[Problem, ...]:
+        return (*self._refused, *_rest(self._unlisted_refused))
 
     def too_large(self, where: str, message: str) -> None:
         self._code = PAYLOAD_TOO_LARGE
@@ -53,8 +66,11 @@ class Problems:
         self.advise(where, lambda: f"{quoted(name)} is not known here; {_advice(name, known)}")
 
     def rejected(self) -> Rejected:
-        rest = [Problem(where="", message=f"and {self._unlisted} more")] if self._unlisted else []
-        return Rejected(code=self._code, problems=(*self._listed, *rest))
+        return Rejected(code=self._code, problems=(*self._listed, *_rest(self._unlisted)))
+
+
+def _rest(unlisted: int) -> list[Problem]:
+    return [Problem(where="", message=f"and {unlisted} more")] if unlisted else []
 
 
 def _advice(name: str, known: Iterable[str]) -> str:

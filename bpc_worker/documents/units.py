@@ -15,7 +15,7 @@ _KNOWN: Mapping[str, str] = {
     "W": "w=1 kw=1000",
     "kWh": "kwh=1 wh=0.001",
     "mOhm": "mohm=1 mω=1 ohm=1000 ω=1000",
-    "%": "%=1 pct=1 percent=1 prozent=1",
+    "%": "%=1 pct=1 percent=1 prozent=1 ppm=0.0001",
     "%/month": "%/month=1 pct/month=1 %/monat=1",
     "degC": "degc=1 °c=1 c=1 celsius=1",
     "months": "months=1 month=1 monate=1 years=12 year=12 jahre=12",

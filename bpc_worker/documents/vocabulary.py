@@ -123,6 +123,10 @@ carbon.raw_material_kg | kgCO2e | footprint of raw materials, of the whole batte
 carbon.production_kg | kgCO2e | footprint of production, of the whole battery
 carbon.distribution_kg | kgCO2e | footprint of distribution, of the whole battery
 carbon.end_of_life_kg | kgCO2e | footprint of the end of life, of the whole battery
+carbon.raw_material_per_kwh_kg | kgCO2e/kWh | declared footprint of raw materials per kWh
+carbon.production_per_kwh_kg | kgCO2e/kWh | declared footprint of production per kWh
+carbon.distribution_per_kwh_kg | kgCO2e/kWh | declared footprint of distribution per kWh
+carbon.end_of_life_per_kwh_kg | kgCO2e/kWh | declared footprint of the end of life per kWh
 carbon.per_kwh_kg | kgCO2e/kWh | declared footprint per kWh of the total energy over the service life
 carbon.absolute_t | tCO2e | declared footprint of the whole battery
 carbon.performance_class | text | carbon footprint performance class
@@ -200,23 +204,27 @@ overcharges | integer | overcharge events
 
 # Members of the facts that are lists, one fact per row; those with "?" may be absent.
 LISTS: Mapping[str, str] = {
-    "Component": "part material mass_kg part_number? cas? role? critical? renewable? recycled_pct?",
+    "Component": (
+        "part material mass_kg share_pct? part_number? cas? role? critical? renewable? recycled_pct?"
+    ),
     "Substance": "name cas? ec? class share_pct? location?",
     "SpareSource": "name address? contact? web? part_numbers?",
     "NegativeEvent": "at what",
     "Attachment": "kind sha256 size media_type language? audience title?",
-    "Footprint": "form id product_name declared_unit declared_amount kg_co2e",
+    "Footprint": "form id? product_name? declared_unit declared_amount kg_co2e method? phases?",
+    "Part": "part_number name? maker? quantity? unit? built_at?",
 }
 ROLES = ("cathode", "anode", "electrolyte", "separator", "housing", "other")
 
 # What a unit cannot hold. A footprint may be a credit, so it has no bounds.
+MOST = Decimal(10**12)  # of anything that is weighed or counted in a battery
 _AMOUNTS = ("kg", "Ah", "V", "W", "kWh", "mOhm", "1/h", "months", "years", "min")
 _BOUNDS: Mapping[str, tuple[Decimal, Decimal | None]] = {
     "%": (Decimal(0), Decimal(100)),
     "%/month": (Decimal(0), Decimal(100)),
     "% change": (Decimal(-100), None),
-    "degC": (Decimal("-273.15"), None),
-    **dict.fromkeys(_AMOUNTS, (Decimal(0), None)),
+    "degC": (Decimal("-273.15"), Decimal(10_000)),
+    **dict.fromkeys(_AMOUNTS, (Decimal(0), MOST)),
 }
 _UNITS = frozenset({*_BOUNDS, "kgCO2e", "kgCO2e/kWh", "tCO2e"})
 

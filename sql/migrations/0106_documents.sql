@@ -46,7 +46,9 @@ CREATE TABLE document_versions (
   UNIQUE (tenant_id, document_version_id),
   FOREIGN KEY (tenant_id, document_id) REFERENCES documents (tenant_id, document_id),
   FOREIGN KEY (tenant_id, sha256) REFERENCES blobs (tenant_id, sha256),
-  CONSTRAINT document_versions_rejected_has_errors CHECK ((status = 'REJECTED') = (errors IS NOT NULL))
+  -- Of one that was rejected, why; of one that was taken, the single values that were not.
+  CONSTRAINT document_versions_judged_has_errors CHECK (
+    CASE status WHEN 'UPLOADED' THEN errors IS NULL WHEN 'REJECTED' THEN errors IS NOT NULL ELSE true END)
 );
 CREATE UNIQUE INDEX document_versions_same
   ON document_versions (tenant_id, sha256, kind, mime_type, coalesce(number_format, ''), coalesce(mapping, ''));

@@ -50,16 +50,6 @@ def from_json(top: Record, limits: Limits) -> list[FoundFact]:
     return _facts(_items(components, top.problems), PLAIN, limits, top.problems)
 
 
-def without_masses(top: Record, _: Limits) -> list[FoundFact]:
-    """A Catena-X SingleLevelBom: a tree of ids, from which no component can be made."""
-    top.problems.add(
-        "/childItems",
-        "a Catena-X SingleLevelBom lists parts by their ids and says nothing of materials and masses; "
-        f"send a CSV with part, material, mass_kg, or JSON {_SHAPE}",
-    )
-    return []
-
-
 def _needed(columns: Collection[str]) -> tuple[str, ...]:
     mass = next((name for name in _MASSES if name in columns), "mass_kg")
     return (_part_column(columns), "material", mass, *(["unit"] if mass == "mass" else []))

@@ -18,6 +18,10 @@ _LOOKED_AT = 200  # characters of what is no number
 _LONGEST_EXPONENT = 6  # characters: far beyond every limit, far below what Decimal cannot hold
 
 
+class BeyondError(Unfit):
+    """A number, but beyond the limits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spelling:
     """How numbers are written in one document."""
@@ -69,14 +73,14 @@ def text_of(value: Decimal) -> str:
 def _bounded(text: str, exponent: str | None, limits: Limits) -> Decimal:
     beyond = f"{quoted(text)} is beyond an exponent of {limits.exponent}: give the measured value"
     if exponent and len(exponent.lstrip("+-0")) > _LONGEST_EXPONENT:
-        raise Unfit(beyond)
+        raise BeyondError(beyond)
     if len(text.lstrip("+-0")) > limits.digits + limits.exponent + _LONGEST_EXPONENT:
-        raise Unfit(_too_many(text, limits))
+        raise BeyondError(_too_many(text, limits))
     value = Decimal(text)
     if len(value.as_tuple().digits) > limits.digits:
-        raise Unfit(_too_many(text, limits))
+        raise BeyondError(_too_many(text, limits))
     if abs(value.adjusted()) > limits.exponent:
-        raise Unfit(beyond)
+        raise BeyondError(beyond)
     return value
 
 

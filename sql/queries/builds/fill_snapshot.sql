@@ -1,6 +1,15 @@
--- Every fact that was found in the build's documents, once.
+-- Every fact that was found in the build's documents, once. What was declared but cannot be used gives way to a fact
+-- of the same name that can; of several that cannot, one is enough to say so.
 INSERT INTO snapshot_items (tenant_id, snapshot_id, fact_id)
-SELECT DISTINCT d.tenant_id, %(snapshot_id)s::uuid, s.fact_id
-FROM passport_build_documents AS d
-JOIN fact_sources AS s USING (tenant_id, document_version_id)
-WHERE d.tenant_id = %(tenant_id)s AND d.build_id = %(build_id)s
+WITH found AS (
+  SELECT DISTINCT f.fact_id, f.fact_type, f.fact_key, f.payload ? 'defect' AS defective
+  FROM passport_build_documents AS d
+  JOIN fact_sources AS s USING (tenant_id, document_version_id)
+  JOIN facts AS f USING (tenant_id, fact_id)
+  WHERE d.tenant_id = %(tenant_id)s AND d.build_id = %(build_id)s)
+SELECT %(tenant_id)s, %(snapshot_id)s::uuid, f.fact_id
+FROM found AS f
+WHERE NOT f.defective OR NOT EXISTS (
+  SELECT FROM found AS better
+  WHERE better.fact_type = f.fact_type AND better.fact_key = f.fact_key
+    AND (NOT better.defective OR better.fact_id < f.fact_id))

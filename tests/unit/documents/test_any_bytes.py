@@ -11,8 +11,8 @@ from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.documents.model import KINDS, Accepted, Declared, Limits
 from bpc_worker.documents.parse import parse_document
 from tests.support.workbooks import XLSX, number, rows, workbook
+from tests.unit.documents.foreign import CATENA_X, EVENT, PACT_2, PACT_3, PCF_9
 from tests.unit.documents.formats.test_due_diligence import REPORT
-from tests.unit.documents.formats.test_product_footprint import CATENA_X_9, PACT_2, PACT_3
 
 EXAMPLE = Path(__file__).parents[2] / "support" / "battery"
 SMALL = Limits(
@@ -20,7 +20,7 @@ SMALL = Limits(
 )
 VALID = [
     *((EXAMPLE / name).read_bytes() for name in ("bom.csv", "pcf.json", "battery.json")),
-    *(json.dumps(each).encode() for each in (PACT_3, PACT_2, CATENA_X_9, REPORT)),
+    *(json.dumps(each).encode() for each in (PACT_3, PACT_2, PCF_9, CATENA_X, EVENT, REPORT)),
     b'{"batteryPassportIdentifier": "\\u00e4", "x": [1.5, 2, true, null, {"aDate": "2028-01-01"}]}',
     '{"components": [{"part": "ä"}]}'.encode("utf-16"),
     b"name;value;unit\nrated capacity;213;Ah\n",

@@ -223,13 +223,6 @@ def test_components_are_an_array() -> None:
     assert problem(b'{"components": NaN}', "BOM", mime="application/json")[0] == "/components"
 
 
-def test_a_tree_of_ids_has_no_masses() -> None:
-    where, message = problem({"globalAssetId": "x", "childItems": []}, "BOM")
-
-    assert where == "/childItems"
-    assert "says nothing of materials and masses" in message
-
-
 def test_too_many_rows_are_too_large() -> None:
     text = HEADER + "a;steel;1;true;false\nb;steel;1;true;false"
 
