@@ -32,7 +32,7 @@ from bpc_worker.handler_api import (
 )
 from bpc_worker.rows import maybe, one
 
-Kind = Literal["BOM", "PCF", "DUE_DILIGENCE", "OTHER"]
+Kind = Literal["BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "SERIALS", "MEASUREMENTS", "ATTACHMENT", "OTHER"]
 NumberFormat = Literal["1.234,56", "1,234.56"]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 

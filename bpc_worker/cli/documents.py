@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.pipeline.documents import DocumentDetail, FactFound, Upload, Waited
 
 _ID = "ID is the id of a version or its sha256, or a document's id or name: then its newest version."
-_KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
+_KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "SERIALS", "MEASUREMENTS", "ATTACHMENT", "OTHER")
 _NUMBER_FORMATS = ("1.234,56", "1,234.56")
 _STDIN = "-"
 
