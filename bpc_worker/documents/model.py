@@ -10,6 +10,7 @@ VALIDATION_ERROR = "VALIDATION_ERROR"
 PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
 
 KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "SERIALS", "MEASUREMENTS", "ATTACHMENT", "OTHER")
+OF_ITEMS = ("SERIALS", "MEASUREMENTS")  # each row is about a battery of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

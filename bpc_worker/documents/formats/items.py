@@ -110,9 +110,11 @@ def serials_from_table(
 ) -> list[FoundFact]:
     """One row per battery: its serial, and values of its own under names of the vocabulary."""
     table = _table(sheet, spelling, limits, problems, measured_only=False)
+    if table is None:
+        return []
     facts: list[FoundFact] = []
     seen: dict[str, str] = {}
-    for row, serial in () if table is None else table.batteries():
+    for row, serial in table.batteries():
         here = sheet.row_place(row.line)
         first = seen.setdefault(serial, here)
         if first != here:
@@ -131,9 +133,11 @@ def measurements_from_table(
 ) -> list[FoundFact]:
     """Rows of serial, time, source and values under their names, or of serial, name, value, time, source."""
     table = _table(sheet, spelling, limits, problems, measured_only=True)
+    if table is None:
+        return []
     facts: list[FoundFact] = []
     seen: dict[tuple[object, ...], FoundFact] = {}
-    for row, serial in () if table is None else table.batteries():
+    for row, serial in table.batteries():
         for fact in table.facts(row, serial):
             first = seen.setdefault((serial, fact.fact_key, fact.payload.get("measured_at")), fact)
             if first.payload != fact.payload:
