@@ -1,0 +1,141 @@
+"""The golden batteries: their passports say what a script of their own computes, and never anything false."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpc_worker.core.passport.compile import Sizes
+from bpc_worker.core.passport.view import cut
+from bpc_worker.core.rules.facts import make_fact
+from bpc_worker.core.rules.values import Fact
+from bpc_worker.files.rules import read_rules
+from tests.golden.batteries import UNIQUE_IDENTIFIER, facts_of, make, rules
+from tests.golden.documents import BATTERIES
+from tests.golden.expect import DATES, FOLDER, expected, text
+from tests.golden.points import CLASSES, rows, table
+from tests.support.generated import inputs
+from tests.support.passports import whole_view
+
+_SIGNED_BYTES = 4096  # of a view: what key services take
+_WRONG: tuple[object, ...] = ("", "x", "-1", "1e400", 7, True, [], {}, {"en": ""}, None, "2027-13", "١٢")
+
+
+def compared(value: object) -> object:
+    """Quantities by what they are worth: 36000 kWh are 36000.0 kWh."""
+    match value:
+        case {"unit": unit, "value": str(number)}:
+            return unit, Decimal(number)
+        case dict():
+            return {name: compared(each) for name, each in value.items()}
+        case list():
+            return [compared(each) for each in value]
+        case _:
+            return value
+
+
+@pytest.mark.parametrize("battery", BATTERIES)
+def test_what_is_expected_is_what_the_script_computes(battery: str) -> None:
+    assert (FOLDER / f"{battery}.json").read_text(encoding="utf-8") == text(battery)
+
+
+@pytest.mark.parametrize("day", DATES)
+@pytest.mark.parametrize("battery", BATTERIES)
+def test_a_golden_passport_says_what_is_expected_and_nothing_else(battery: str, day: str) -> None:
+    made = make(facts_of(battery), day)
+    wanted = expected(battery)[day] | {"identity.unique_identifier": UNIQUE_IDENTIFIER}
+
+    assert {path: compared(value) for path, value in made.filled.items()} == {
+        path: compared(value) for path, value in wanted.items()
+    }
+    assert made.report.stops == ()
+    assert made.report.findings == ()
+
+
+@pytest.mark.parametrize("battery", BATTERIES)
+def test_a_golden_passport_takes_at_most_half_of_what_it_may(battery: str) -> None:
+    made = inputs(read_rules("eu_battery"), facts_of(battery)).compiled()
+    view = whole_view(made)
+
+    assert 2 * len(made.payload) <= Sizes().payload
+    assert 2 * len(made.proof) <= Sizes().proof
+    assert 2 * len(view.partition(".")[2].partition(".")[0]) <= _SIGNED_BYTES
+    assert 0 < len(cut(view, "public")) < len(view)
+
+
+@pytest.mark.parametrize("battery", BATTERIES)
+def test_no_accepted_fact_is_unread(battery: str) -> None:
+    source = read_rules("eu_battery")
+    unread = [
+        f"{fact.fact_type} {fact.fact_key}"
+        for fact in facts_of(battery)
+        if f'"{fact.fact_key}"' not in source and f'"{fact.fact_key.partition(":")[0]}:"' not in source
+    ]
+    assert unread == []
+
+
+def test_every_row_of_the_law_is_met_in_every_state_it_can_have() -> None:
+    counts = [line.split("|")[1:-1] for line in table(list(rows())).splitlines()[2:]]
+
+    assert len(counts) == len(CLASSES) * len(DATES)
+    assert {row[-1].strip() for row in counts} == {"0"}, "rows without a test"
+
+
+def test_without_any_fact_all_that_some_class_is_asked_for_is_missing() -> None:
+    made = make([], DATES[0])
+
+    assert made.filled.keys() == {
+        path for path in made.filled if path.startswith(("condition.", "completeness."))
+    }
+    assert "EC-06" in made.report.stops
+    assert made.filled["completeness.missing_required"] == len(made.report.stops)
+
+
+def reads(path: str) -> set[str]:
+    """The names that stand in the text of a field."""
+    found = re.search(rf"^field {re.escape(path)}:.*?;\n(?=\n|\Z)", read_rules("eu_battery"), re.M | re.S)
+    assert found is not None, path
+    return set(re.findall(r'"([a-z_]+\.[a-z0-9_]+)"', found.group()))
+
+
+@settings(max_examples=25, deadline=None)
+@given(battery=st.sampled_from(BATTERIES), data=st.data())
+def test_not_declared_is_signed_only_where_nothing_was_declared(battery: str, data: st.DataObject) -> None:
+    """Of facts that are left out, spoiled or as they are."""
+    facts = facts_of(battery)
+    fates = data.draw(st.lists(st.integers(0, 9), min_size=len(facts), max_size=len(facts)))
+    kept = [
+        _spoiled(fact, data) if fate == 0 else fact
+        for fact, fate in zip(facts, fates, strict=True)
+        if fate != 1
+    ]
+    there = {fact.fact_key for fact in kept if fact.fact_type == "Value"}
+
+    for path, empty in make(kept, DATES[1]).empty.items():
+        if empty.kind == "missing" and empty.reason == "not declared":
+            assert not reads(path) <= there or not reads(path), f"{path}: {reads(path)} was declared"
+
+
+def _spoiled(fact: Fact, data: st.DataObject) -> Fact:
+    if fact.fact_type not in {"Value", "Measured"}:
+        return fact
+    return make_fact(
+        fact.fact_type, fact.fact_key, {**fact.payload, "value": data.draw(st.sampled_from(_WRONG))}
+    )
+
+
+def test_no_published_reason_holds_a_name_a_file_a_cell_or_a_value() -> None:
+    """They are sentences of the rule text, each without digits, quotes, dots inside and underscores."""
+    spoiled = [
+        make_fact(each.fact_type, each.fact_key, {**each.payload, "value": "battery.json 7:3"})
+        if each.fact_type in {"Value", "Measured"}
+        else each
+        for each in facts_of("ev")
+    ]
+    found = {empty.reason for facts in ([], spoiled) for empty in make(facts, DATES[0]).empty.values()}
+
+    assert {"not declared", "declared, but not usable"} <= found
+    assert all(re.fullmatch(r"[A-Za-z ,']+", reason) for reason in found), found
+    assert rules().law is not None
