@@ -32,6 +32,9 @@ def explain(proved: VerifiedProof, path: str, sources: Sources | None = None) ->
         lines.append(line)
         lines += [f"{'  ' * depth}  from {pointer}" for pointer in _pointers(node, sources or {})]
         notes = _notes(node, [proved.nodes[child] for child in children])
+        if _data(node).get("op") == "missingRequired":  # the fields themselves, not how each came about
+            lines += [f"{'  ' * depth}  {_line(proved.nodes[child])}" for child in children]
+            continue
         waiting += [
             (child, depth + 1, said) for child, said in reversed(list(zip(children, notes, strict=True)))
         ]
@@ -79,7 +82,8 @@ def _line(node: Mapping[str, object]) -> str:
     data = _data(node)
     match node["type"]:
         case derivation.CONST:
-            name = f"table {data['table']}" if "table" in data else "constant"
+            draft = "draft " if "draft" in data else ""
+            name = f"{draft}table {data['table']}" if "table" in data else "constant"
             name = "law date" if "law_date" in data else name
             return f"{name} {_shown(data['value'])}"
         case derivation.FACT_GET:
@@ -89,7 +93,8 @@ def _line(node: Mapping[str, object]) -> str:
         case derivation.ASSERT:
             return f"assert {_text(data['code'])}: {_text(data['message'])}"
         case derivation.COMPLIANCE_EMIT:
-            return f"compliance {_text(data['code'])} = {_shown(data['result'])}: {_text(data['message'])}"
+            said = f"{_text(data['code'])} ({_text(data['severity'])}) = {_shown(data['result'])}"
+            return f"compliance {said}: {_text(data['message'])}"
         case _:
             return _operation(data)
 
@@ -100,7 +105,8 @@ def _fact(data: Mapping[str, object]) -> str:
         return f"{data['count']} facts {fact_type} {_text(data['prefix'])}… (list {_hash(data['list'])})"
     found = data["payload_hash"]
     state = "absent" if found is None else f"sha256 {_hash(found)}"
-    return f"fact {fact_type} {_text(data['fact_key'])} ({state})"
+    fact = f"fact {fact_type} {_text(data['fact_key'])} ({state})"
+    return f"{_text(data['as'])} = {_shown(data['result'])} of {fact}" if "as" in data else fact
 
 
 def _operation(data: Mapping[str, object]) -> str:
@@ -120,19 +126,19 @@ def _operation(data: Mapping[str, object]) -> str:
 
 def _shown(form: object) -> str:
     match form:
-        case {"dec": text} | {"date": text} | {"int": text}:
+        case {"dec": text} | {"date": text} | {"int": text} | {"month": text} | {"moment": text}:
             return _text(text)
         case {"qty": text, "unit": unit}:
             return f"{_text(text)} {unit}"
         case {"json": inner}:
             return _shown(inner)
-        case {"empty": kind, "reason": reason}:
-            return f"{kind} ({_text(reason)})"
+        case {"empty": kind, "reason": reason, **rest}:
+            return f"{kind} ({'; '.join(map(_text, (reason, *rest.values())))})"
         case {"fact": [fact_type, fact_key, _]}:
             return f"fact {_text(fact_type)} {_text(fact_key)}"
         case {"count": count, "list": hashed}:
             return f"list of {count} ({_hash(hashed)})"
-        case {"map": inner}:
+        case {"map": inner} | {"texts": inner}:
             return _text(json.dumps(inner, ensure_ascii=False))
         case _:
             return _text(form if isinstance(form, str) else json.dumps(form, ensure_ascii=False))

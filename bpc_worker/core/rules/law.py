@@ -182,7 +182,7 @@ def needed_fields(law: Law) -> tuple[str, ...]:
 def asked_points(law: Law, values: Mapping[str, object], law_date: date) -> dict[str, tuple[str, ...]]:
     """The fields of each point, by its id, that must have a value before a battery is placed on the market.
 
-    `values` are those of the fields, None where a field is empty.
+    Of the points that these rules have a field for. `values` are those of fields, None where one is empty.
     """
     found = values[law.class_field]
     battery_class = found if isinstance(found, str) else None
@@ -190,7 +190,9 @@ def asked_points(law: Law, values: Mapping[str, object], law_date: date) -> dict
     return {
         point.id: point.fields
         for point in law.points
-        if point.gate == STOP and standing(point, battery_class, law_date, conditions) in ASKED
+        if point.gate == STOP
+        and point.fields
+        and standing(point, battery_class, law_date, conditions) in ASKED
     }
 
 

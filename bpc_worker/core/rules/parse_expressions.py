@@ -222,7 +222,9 @@ def _record(cursor: Cursor) -> syntax.Expression:
 
 
 def _call(cursor: Cursor) -> syntax.Expression:
-    """call = NAME "(" [ argument { "," argument } [ "," ] ] ")" [ "severity" severity ] [ "for" audiences ] ;"""
+    """call = NAME "(" [ argument { "," argument } [ "," ] ] ")" [ "severity" severity ]
+    [ "for" audiences ] ;
+    """
     name = cursor.next()
     if name.text in KEYWORDS and name.text != "field":
         raise _misplaced(name)
