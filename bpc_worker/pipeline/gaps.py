@@ -16,8 +16,9 @@ from bpc_worker.core.rules.values import Fact
 from bpc_worker.domain.checked_rules import checked_rules
 from bpc_worker.domain.gap_reports import read_report
 from bpc_worker.domain.stored import StoredFact, read_stored
+from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.pipeline.passports import find_version
+from bpc_worker.pipeline.passports import ListedVersion, find_version
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import all_of, value
 
@@ -42,9 +43,9 @@ class Gaps:
     findings: tuple[Statement, ...] = ()
 
 
-def _of_version(serial: str, product: str, version: UUID, day: date, found: Report) -> Gaps:
+def _of_version(version: ListedVersion, day: date, found: Report) -> Gaps:
     return Gaps(
-        of=f"{serial} of {product}, version {version}",
+        of=f"{version.serial} of {version.product}, version {version.passport_version_id}",
         law=found.law,
         gaps=tuple((each, int(each.is_open)) for each in found.gaps),
         battery_class=found.battery_class,
@@ -53,14 +54,23 @@ def _of_version(serial: str, product: str, version: UUID, day: date, found: Repo
     )
 
 
+async def read_version_report(pipeline: PipelineSession, passport_version_id: UUID) -> Report:
+    """As it was compiled."""
+    async with pipeline.reading() as tx:
+        return await _report(pipeline, tx, passport_version_id)
+
+
+async def _report(pipeline: PipelineSession, tx: Tx, passport_version_id: UUID) -> Report:
+    params = {"tenant_id": pipeline.tenant_id, "passport_version_id": passport_version_id}
+    return read_report(value(await tx.query("passports/read_gaps", params), bytes))
+
+
 async def read_gaps(pipeline: PipelineSession, wanted: str) -> Gaps:
-    """As it was compiled. By the id of a version; by that of a passport, or a serial number, of its newest."""
+    """As it was compiled: by the id of a version, or by that of a passport or a serial number, its newest."""
     async with pipeline.reading() as tx:
         found = await find_version(pipeline, tx, wanted)
-        params = {"tenant_id": pipeline.tenant_id, "passport_version_id": found.passport_version_id}
-        stored = value(await tx.query("passports/read_gaps", params), bytes)
-    report = read_report(stored)
-    return _of_version(found.serial, found.product, found.passport_version_id, found.law_date, report)
+        read = await _report(pipeline, tx, found.passport_version_id)
+    return _of_version(found, found.law_date, read)
 
 
 async def gaps_if(
@@ -71,8 +81,8 @@ async def gaps_if(
         found = await find_version(pipeline, tx, wanted)
         stored = await read_stored(tx, pipeline.tenant_id, found.passport_version_id)
     day = law_date or found.law_date
-    report = _evaluated(stored.row.dsl, [_fact(each) for each in stored.facts], day, battery_class)
-    return _of_version(found.serial, found.product, found.passport_version_id, day, report)
+    made = _evaluated(stored.row.dsl, [_fact(each) for each in stored.facts], day, battery_class)
+    return _of_version(found, day, made)
 
 
 async def model_gaps(pipeline: PipelineSession, wanted: str) -> Gaps | None:

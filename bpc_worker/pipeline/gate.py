@@ -1,4 +1,4 @@
-"""The gate before a passport version comes into force: what the law asks for, or somebody who answers for it."""
+"""The gate before a passport version comes into force: what the law asks for, or a reason."""
 
 from collections.abc import Sequence
 

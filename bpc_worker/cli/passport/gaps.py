@@ -22,9 +22,13 @@ _WRITERS = {"json": as_json, "csv": as_csv, "html": as_html}
 
 @passport.command("gaps")
 @click.argument("wanted", metavar="SERIAL|MODEL")
-@click.option("--date", "law_date", type=click.DateTime(["%Y-%m-%d"]), help="As if placed on the market then.")
+@click.option(
+    "--date", "law_date", type=click.DateTime(["%Y-%m-%d"]), help="As if placed on the market then."
+)
 @click.option("--category", type=click.Choice(_CLASSES), help="As if the battery were one of these.")
-@click.option("--all", "everything", is_flag=True, help="Also what is present, not yet asked or not asked at all.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also what is present, not yet asked or not asked at all."
+)
 @click.option(
     "--format", "form", type=click.Choice(["text", *_WRITERS]), default="text", show_default=True,
     help="For people, programs, a browser or a spreadsheet; other than text, always with all points.",
@@ -107,7 +111,11 @@ def _show(found: "Gaps", lines: list[Line], *, everything: bool) -> None:
     of = " ".join(str(each) for each in (found.battery_class, found.law_date) if each)
     tell(f"against {found.law}{f', {of}' if of else ''}")
     missing = sum(each.is_missing for each in lines)
-    tell(f"incomplete: {counted(missing, 'required point')} missing" if missing else "nothing required is missing")
+    tell(
+        f"incomplete: {counted(missing, 'required point')} missing"
+        if missing
+        else "nothing required is missing"
+    )
 
 
 def _show_line(line: Line, batteries: int) -> None:

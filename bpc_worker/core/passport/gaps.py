@@ -39,7 +39,7 @@ _UNASKED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A point of the list; `lacking`: its fields without a value, each with the reason and what is behind it."""
+    """A point of the list; `lacking`: its fields without a value, each with the reason and its detail."""
 
     point: str
     name: str
@@ -159,9 +159,10 @@ def _unknown(
     law: Law, point: Point, battery_class: str | None, undeclared: frozenset[str]
 ) -> tuple[str, ...]:
     """The fields that would have to be declared to know whether the point is asked."""
-    if battery_class not in point.asked:
+    asked = None if battery_class is None else point.asked.get(battery_class)
+    if asked is None:
         return (law.class_field,)
-    condition = point.asked[battery_class].condition
+    condition = asked.condition
     names = undeclared if condition is None else undeclared & names_in(condition)
     return tuple(f"{CONDITION}{name}" for name in sorted(names))
 
