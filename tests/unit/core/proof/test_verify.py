@@ -61,7 +61,7 @@ def test_every_operation_of_the_language_verifies(*, with_facts: bool) -> None:
 
     found = verified(rehashed(copy.deepcopy(HONEST)), with_facts=with_facts)
 
-    assert {*OPERATIONS, *CHOICES, *AGGREGATES, "field", "passport"} <= used
+    assert {*OPERATIONS, *CHOICES, *AGGREGATES, "missingRequired", "field", "passport"} <= used
     assert kinds == derivation.NODE_TYPES
     assert set(found.fields) == set(HONEST["field_index"])
     assert found.root_hash == HONEST["root_hash"]
@@ -283,6 +283,22 @@ def lambda_of(name: str) -> Callable[[Document], dict[str, Any]]:
 LAMBDA = 's => toQty(kgCO2e, requireSome(recordGet(s, "kg")))'
 A_LIST = {"count": 3, "list": "ab" * 32}
 
+MASS = {"as": "declared kg", "fact_key": "composition.mass_kg"}
+NOT_THERE = {"as": "declared Int", "fact_key": "absent"}
+
+
+def at_list(doc: Document, name: str) -> dict[str, Any]:
+    """The step over a list of what stands in facts."""
+    return nodes(doc, lambda data: data.get("op") == name and data["result"]["count"] == 3)[0]
+
+
+def result_of_a_list(name: str, **result: Any) -> Forgery:
+    def change(doc: Document) -> None:
+        op(doc, name)["data"]["result"].update(result)
+
+    return change
+
+
 # name: (why it is refused, how it is made)
 FORGERIES: dict[str, tuple[str, Forgery]] = {
     "another result, everywhere": (
@@ -455,7 +471,7 @@ FORGERIES: dict[str, tuple[str, Forgery]] = {
     "an or of nothing": ("|| ended before it was decided, or after that", set_children(the_op("||"))),
     "an or of numbers": ("which is no Bool", set_children(the_op("||"), 2, 2)),
     "an empty field of another kind": (
-        "a field that is 'lost' for 'until 2030'",
+        "a field that is 'lost' for 'not asked yet'",
         set_params("empty", kind="lost"),
     ),
     "an empty field for another reason": (
@@ -463,12 +479,137 @@ FORGERIES: dict[str, tuple[str, Forgery]] = {
         change_result("empty", {"empty": "withheld", "reason": "no"}),
     ),
     "an empty field for no reason": (
-        "a field that is 'withheld' for ' '",
-        lambda doc: (
-            set_data(of_kind("CONST", value="until 2030"), value=" ")(doc),
-            change_result("empty", {"empty": "withheld", "reason": " "})(doc),
+        "a field that is 'notYet' for ' '",
+        set_params("empty", reason=" "),
+    ),
+    "an empty field with a detail that is no text": (
+        "is not a text",
+        lambda doc: op(doc, "empty").update(children=[of_kind("FACT_GET", fact_key="fade_pct")(doc)["id"]]),
+    ),
+    "an empty field with two details": (
+        "empty of 1 values, not 0",
+        lambda doc: op(doc, "empty")["children"].append(op(doc, "empty")["children"][0]),
+    ),
+    "a value that is usable, and is not used": (
+        "a value that is usable ends no field",
+        lambda doc: appended(
+            doc,
+            "OP",
+            {"op": "unusable", "result": op(doc, "unusable")["data"]["result"]},
+            of_kind("OP", result=True)(doc)["id"],
+            of_kind("CONST", value="not below one")(doc)["id"],
         ),
     ),
+    "a field that ended, and goes on": (
+        "'isSome' of a field that has ended",
+        lambda doc: op(doc, "isSome").update(children=[of_kind("FACT_GET", **NOT_THERE)(doc)["id"]]),
+    ),
+    "a reading that is none": ("reads no fact", set_data(of_kind("FACT_GET", **MASS), **{"as": "taken kg"})),
+    "a reading of no unit": ("reads no fact", set_data(of_kind("FACT_GET", **MASS), **{"as": "declared st"})),
+    "a reading with a note": ("reads no fact", set_data(of_kind("FACT_GET", **MASS), note="")),
+    "a reading by a computed name": (
+        "reads no fact",
+        lambda doc: of_kind("FACT_GET", **MASS)(doc).update(children=[0]),
+    ),
+    "a reading of another type of facts": (
+        "the type of the fact",
+        set_data(of_kind("FACT_GET", **MASS), fact_type="Measured"),
+    ),
+    "a reading of another unit": (
+        "is no Qty(kg)",
+        set_data(of_kind("FACT_GET", **MASS), result={"qty": "400.5", "unit": "g"}),
+    ),
+    "a value of a fact that is absent": (
+        "the value of fact Value absent",
+        set_data(of_kind("FACT_GET", **NOT_THERE), result=5),
+    ),
+    "another reason why a fact is absent": (
+        "the value of fact Value absent",
+        set_data(of_kind("FACT_GET", **NOT_THERE), result={"empty": "withheld", "reason": "not declared"}),
+    ),
+    "a fact that is there, and not declared": (
+        "a fact that is there, and",
+        set_data(of_kind("FACT_GET", **MASS), result={"empty": "missing", "reason": "not declared"}),
+    ),
+    "a value that is not usable, and no detail": (
+        "a fact that is there, and",
+        set_data(
+            of_kind("FACT_GET", **MASS), result={"empty": "missing", "reason": "declared, but not usable"}
+        ),
+    ),
+    "a detail that is no text": (
+        "beside a reason",
+        set_data(of_kind("FACT_GET", **MASS), result={"empty": "missing", "reason": "x", "detail": 5}),
+    ),
+    "two values of one fact": (
+        "the same fact before",
+        lambda doc: appended(
+            doc,
+            "FACT_GET",
+            {
+                **of_kind("FACT_GET", **MASS)(doc)["data"],
+                "as": "given kg",
+                "result": {"qty": "5", "unit": "kg"},
+            },
+        ),
+    ),
+    "a month in another form": (
+        "is not the form of a value",
+        set_data(of_kind("FACT_GET", fact_key="identity.month"), result={"month": "2027-2"}),
+    ),
+    "another severity": ("'fatal' is no severity", set_data(of_kind("COMPLIANCE_EMIT"), severity="fatal")),
+    "no severity": (
+        "None is not a text",
+        lambda doc: of_kind("COMPLIANCE_EMIT")(doc)["data"].pop("severity"),
+    ),
+    "half a draft": ("draft: found 1", set_data(of_kind("CONST", table="grades"), draft=1)),
+    "fewer points that are missing": (
+        "the number of points that are missing",
+        set_data(the_op("missingRequired"), result=1),
+    ),
+    "missing points of another day": (
+        "it rests on the law date, and on fields",
+        lambda doc: op(doc, "missingRequired")["children"].__setitem__(
+            0, of_kind("CONST", value={"qty": "0", "unit": "kg"})(doc)["id"]
+        ),
+    ),
+    "missing points of no day": (
+        "it rests on the law date, and on fields",
+        set_children(the_op("missingRequired")),
+    ),
+    "missing points of something else": (
+        "it rests on the law date, and on fields",
+        lambda doc: op(doc, "missingRequired")["children"].__setitem__(1, 0),
+    ),
+    "missing points of other fields": (
+        "the fields of the points",
+        lambda doc: op(doc, "missingRequired")["children"].pop(),
+    ),
+    "points that are none": ("are no points", set_params("missingRequired", asked=[])),
+    "a point without fields": ("are no fields of a point", set_params("missingRequired", asked={"P": []})),
+    "a point of a field": ("are no fields of a point", set_params("missingRequired", asked={"P": "a"})),
+    "a point of a number": ("5 is not a text", set_params("missingRequired", asked={"P": [5]})),
+    "a law without a name": ("None is not a text", set_params("missingRequired", law=None)),
+    "a law with a note": ("missingRequired with the parameters", set_params("missingRequired", note="")),
+    "distinct of facts": (
+        "distinct of what cannot be told apart",
+        lambda doc: at_list(doc, "distinct").update(
+            children=[of_kind("FACT_GET", prefix="stage:")(doc)["id"]]
+        ),
+    ),
+    "distinct of nothing": (
+        "distinct of what cannot be told apart",
+        lambda doc: at_list(doc, "distinct").update(children=[]),
+    ),
+    "distinct that makes more": (
+        "distinct makes 4 items of 3",
+        lambda doc: at_list(doc, "distinct")["data"]["result"].update(count=4),
+    ),
+    "sums that make none": (
+        "sumBy makes 0 items of 3",
+        result_of_a_list("sumBy", count=0, list=sha256_hex(b"[]")),
+    ),
+    "sums of another unit": ("the list is no List(Record(key:", set_params("sumBy", unit="g")),
     "a message that is no text": ("None is not a text", set_params("requireSome", message=None)),
     "another root": ("the root", lambda doc: doc["nodes"][-1]["data"].update(result=1)),
     "a root with parameters": (
@@ -617,13 +758,6 @@ def capture_something_else(use: str, other: Callable[[Document], dict[str, Any]]
         children = list(fold["children"])
         children[2 + names.index(use)] = other(doc)["id"]
         appended(doc, "OP", copy.deepcopy(fold["data"]), *children)
-
-    return change
-
-
-def result_of_a_list(name: str, **result: Any) -> Forgery:
-    def change(doc: Document) -> None:
-        op(doc, name)["data"]["result"].update(result)
 
     return change
 
@@ -892,7 +1026,9 @@ MUTATIONS: list[Any] = [
     {"qty": "1", "unit": "kWh"}, {"qty": "1E3", "unit": "kWh"}, {"qty": "1", "unit": "zz"}, {"int": "5"},
     {"int": "9" * 1200}, {"date": "20270101"}, {"json": None}, {"json": {"a": [1]}}, {"map": {"a": {}}},
     {"fact": ["a", "b", "c"]}, {"count": 0, "list": ZEROS}, {"count": 1, "list": ZEROS}, {"map": {}},
-    {"empty": "missing", "reason": "x"}, ["a", "Int"], [["x", "Fact"]], [["s", "Fact"]], "9" * 5000,
+    {"empty": "missing", "reason": "x"}, {"empty": "notYet", "reason": "x", "detail": "y"}, {"texts": {}},
+    {"month": "2027-02"}, {"moment": "2027-02-18T12:00:00Z"}, {"moment": "x"}, {"texts": {"en": "x"}},
+    ["a", "Int"], [["x", "Fact"]], [["s", "Fact"]], "9" * 5000,
 ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import NOWHERE, Limits, RuleError
 from bpc_worker.core.rules.typed import Aggregate, Const, Var
 from bpc_worker.core.rules.types import INT, TEXT
-from bpc_worker.core.rules.values import Empty, Fact, Num, Quantity, encoded
+from bpc_worker.core.rules.values import Empty, Fact, Num, Quantity, encoded, published
 from tests.unit.core.rules.support import (
     FACTS,
     LAW_DATE,
@@ -240,8 +240,8 @@ def test_what_decides_ends_the_evaluation(expression: str, value: bool, operands
          "VALIDATION_ERROR", 'toList(requireSome(recordGet(s, "kg")))'),
         (f"sumQty(map({STAGES}, _s => qty({'9' * 999}, kg) * 9))", "Qty(kg)", "RULE_LIMIT_EXCEEDED",
          f"sumQty(map({STAGES}, _s => qty({'9' * 999}, kg) * 9))"),
-        ('if (true) then missing(if (true) then " " else "x") else 1', "Int", "VALIDATION_ERROR",
-         'if (true) then " " else "x"'),
+        ('addMonths(date("2027-02-18"), 96000)', "Date", "VALIDATION_ERROR",
+         'addMonths(date("2027-02-18"), 96000)'),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_while_it_runs_has_its_place(
@@ -304,10 +304,11 @@ def test_an_empty_field_is_read_as_none() -> None:
     assert reference["data"] == {"path": "a", "result": None}
 
 
-def test_a_reason_may_be_computed() -> None:
-    assert value_of('if (true) then withheld(if (1 == 1) then "so" else "x") else 1', "Int") == Empty(
-        "withheld", "so"
-    )
+def test_a_detail_may_be_computed_and_is_never_published() -> None:
+    found = value_of('if (true) then withheld("so", if (1 == 1) then "why" else "x") else 1', "Int")
+
+    assert found == Empty("withheld", "so", "why")
+    assert published(found) == {"empty": "withheld", "reason": "so"}
 
 
 def test_constant_names_of_facts_are_no_steps_but_computed_ones_are() -> None:
