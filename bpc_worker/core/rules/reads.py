@@ -19,7 +19,7 @@ def names_read(module: typed.TypedModule) -> Reads:
     """By type and key of a fact, or the beginning of its key and a `*`: the fields that read it."""
     found: dict[tuple[str, str], list[str]] = {}
     for path, field in module.fields.items():
-        for name in dict.fromkeys(_facts_in(field.body)):
+        for name in dict.fromkeys(facts_in(field.body)):
             found.setdefault(name, []).append(path)
     return {name: tuple(paths) for name, paths in found.items()}
 
@@ -34,7 +34,8 @@ def _is(key: str, fact_key: str) -> bool:
     return fact_key.startswith(key.removesuffix(ANY)) if key.endswith(ANY) else fact_key == key
 
 
-def _facts_in(node: object) -> Iterator[tuple[str, str]]:
+def facts_in(node: object) -> Iterator[tuple[str, str]]:
+    """The facts that an expression reads, by type and key."""
     match node:
         case typed.Declared(function=function, name=name):
             yield READINGS[function].fact_type, name
@@ -45,7 +46,7 @@ def _facts_in(node: object) -> Iterator[tuple[str, str]]:
         case _:
             pass
     for inner in _inside(node):
-        yield from _facts_in(inner)
+        yield from facts_in(inner)
 
 
 def _constant(node: typed.Node, otherwise: str) -> str:
