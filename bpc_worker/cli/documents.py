@@ -33,12 +33,14 @@ from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 from bpc_worker.domain.states import DocumentStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from bpc_worker.pipeline.document_values import ValueSeen
     from bpc_worker.pipeline.documents import DocumentDetail, FactFound, Upload, Waited
 
 _ID = "ID is the id of a version or its sha256, or a document's id or name: then the version sent last."
 _KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "SERIALS", "MEASUREMENTS", "ATTACHMENT", "OTHER")
 _NUMBER_FORMATS = ("1.234,56", "1,234.56")
 _STDIN = "-"
+_MOST_VALUES = 500  # that are shown to a person
 
 
 @main.group(epilog=_ID)
@@ -112,7 +114,9 @@ def _tell_outcome(waited: "Waited", digest: str) -> None:
         not_done(waited.job)
     else:
         tell(
-            f"{found.external_ref}: {counted(found.facts, 'fact')}; see `bpc-worker document facts {digest}`"
+            *(f"  {each.where}: {each.message}" for each in found.errors),
+            f"{found.external_ref}: {counted(found.facts, 'fact')}, {counted(len(found.errors), 'value')} "
+            f"refused; see `bpc-worker document show {digest}`",
         )
 
 
@@ -187,29 +191,47 @@ def document_list(
 
 @document.command("show", epilog=_ID)
 @click.argument("id_", metavar="ID")
+@click.option("--rules", help="NAME or NAME@VERSION; default: the newest published version of each package.")
 @tenant_option
 @json_option("One JSON object.")
 @config_option
-def document_show(id_: str, *, tenant: str, as_json: bool, config_path: str | None) -> None:
-    r"""Show a document: its status, what is wrong with it and where, and what it was used for.
+def document_show(
+    id_: str, *, rules: str | None, tenant: str, as_json: bool, config_path: str | None
+) -> None:
+    r"""Show a document: its status, and of every value which field uses it, or that it is kept or refused.
 
     \b
     Example: bpc-worker document show bom.csv --tenant acme
     """
-    from bpc_worker.pipeline.documents import document_detail
+    from bpc_worker.pipeline.document_values import document_values
 
-    found = in_pipeline(config_path, tenant, document_detail, id_)
+    found = in_pipeline(config_path, tenant, document_values, id_, rules=rules)
     if as_json:
         show_json(found)
         return
     fields = fields_of(
         found, "document_version_id", "document_id", "external_ref", "kind", "mime_type", "number_format",
-        "mapping",         "bytes", "sha256", "created_at", "status", "facts",
+        "mapping", "bytes", "sha256", "created_at", "status", "facts",
     )  # fmt: skip
-    fields += [("error", f"{each.where}: {each.message}") for each in found.errors]
+    if found.status == DocumentStatus.REJECTED:
+        fields += [("error", f"{each.where}: {each.message}") for each in found.errors]
     fields += [("snapshot", f"{each.snapshot_id} {each.status}") for each in found.snapshots]
     fields += [("build", f"{each.build_id} {each.state}") for each in found.builds]
+    fields += [("rules", each) for each in found.rules]
+    fields += [(each.fate, _value_text(each)) for each in found.values[:_MOST_VALUES]]
     show_fields(fields)
+    if len(found.values) > _MOST_VALUES:
+        tell(f"and {counted(len(found.values) - _MOST_VALUES, 'more value')}; --json shows all of them")
+
+
+def _value_text(seen: "ValueSeen") -> str:
+    """`/batteryMass: composition.mass_kg = 400.5, in composition.mass`"""
+    if seen.message:
+        return f"{seen.place}: {seen.message}"
+    named = f"{seen.name} = " if seen.name else ""
+    used = f", in {', '.join(seen.fields)}" if seen.fields else ""
+    value = seen.value if isinstance(seen.value, str) else json_text(seen.value)
+    return f"{seen.place}: {named}{value}{used}"
 
 
 @document.command("facts", epilog=_ID)
