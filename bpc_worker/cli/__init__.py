@@ -14,8 +14,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no
     cls=Group,
     modules=(
         "audit", "carrier", "config", "database", "dead", "demo", "doctor", "documents", "enqueue", "jobs",
-        "imports", "keys", "models", "operators", "passport", "pauses", "products", "rules", "serials",
-        "snapshots", "tenants", "watch", "webhook", "worker",
+        "imports", "keys", "lives", "models", "operators", "passport", "pauses", "products", "rules",
+        "serials", "snapshots", "tenants", "watch", "webhook", "worker",
     ),
     epilog=_EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from bpc_worker.domain.event_chain import read_chain
 from bpc_worker.domain.events import Happened
+from bpc_worker.domain.lives import retire_predecessors
 from bpc_worker.domain.records import CompiledVersion, Passport, PassportVersion, Snapshot
 from bpc_worker.domain.signed_versions import check_signed
 from bpc_worker.domain.states import PassportStatus, SnapshotStatus
@@ -112,7 +113,7 @@ async def activate(pipeline: PipelineSession, wanted: str) -> tuple[UUID, UUID |
             raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {version.status}, not SIGNED")
         await _check_signed(pipeline, tx, version)
         former = next((each for each in versions if each.status == PassportStatus.ACTIVE), None)
-        happened: list[Happened] = []
+        happened = await retire_predecessors(tx, pipeline.tenant_id, version)
         if former is not None:
             await _move(pipeline, tx, former, PassportStatus.SUPERSEDED)
             by = {"superseded_by": str(version.passport_version_id)}
