@@ -31,6 +31,9 @@ class Limits:
     csv_rows: int = 200_000
     csv_columns: int = 500
     cell_bytes: int = 32 * 1024
+    xlsx_bytes: int = 128 * 1024 * 1024  # of a workbook when it is unpacked
+    xlsx_parts: int = 1_000
+    xlsx_texts: int = 32 * 1024 * 1024  # characters that its cells share
     digits: int = 50  # significant ones
     exponent: int = 50  # of the scientific notation, either way
     problems: int = 100  # that are listed one by one

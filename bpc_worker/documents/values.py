@@ -83,7 +83,9 @@ def _in(tag: str, text: object) -> str:
 
 
 def _number(value: object, entry: Entry, limits: Limits, spelling: Spelling, unit: str) -> Decimal:
-    found = in_unit(readings.decimals(limits, spelling)(value), unit, entry.unit)
+    decimal = readings.decimals(limits, spelling)
+    number = readings.percents(decimal) if entry.unit == "%" else decimal
+    found = in_unit(number(value), unit, entry.unit)
     if entry.least is not None and found < entry.least:
         raise Unfit(f"{text_of(found)} is below {entry.least} {entry.unit}, which cannot be; correct it")
     if entry.most is not None and found > entry.most:

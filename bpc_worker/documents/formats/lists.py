@@ -120,7 +120,7 @@ def _readings(limits: Limits, spelling: Spelling) -> Mapping[str, Callable[[obje
 
 def share(value: object, limits: Limits, spelling: Spelling) -> str:
     """In percent."""
-    found = readings.not_negative(readings.decimals(limits, spelling))(value)
+    found = readings.not_negative(readings.percents(readings.decimals(limits, spelling)))(value)
     if found > _HUNDRED:
         raise Unfit(f"{text_of(found)} is above 100 %, which cannot be; correct it")
     return text_of(found)

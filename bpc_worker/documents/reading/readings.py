@@ -76,6 +76,15 @@ def decimals(limits: Limits, spelling: Spelling = PLAIN) -> Callable[[object], D
     return number
 
 
+def percents(reading: Callable[[object], Decimal]) -> Callable[[object], Decimal]:
+    """A reading of shares in percent: the sign may stand behind the number."""
+
+    def number(value: object) -> Decimal:
+        return reading(value.removesuffix("%").rstrip() if isinstance(value, str) else value)
+
+    return number
+
+
 def not_negative(reading: Callable[[object], Decimal]) -> Callable[[object], Decimal]:
     def number(value: object) -> Decimal:
         found = reading(value)

@@ -13,6 +13,8 @@ from bpc_worker.documents.reading.json_text import REFUSED
 from bpc_worker.documents.reading.record import Record
 
 _NEAR = 0.8
+_LOOKED_AT = 100  # characters
+_LAST_OF_PLANE_0 = "\uffff"  # titles become keys of facts
 
 
 @dataclass(slots=True)
@@ -64,8 +66,7 @@ def lines(
     missing = _missing(sheet, header, columns, needed(columns), problems)
     further = {index: title for index, title in enumerate(titles) if title and index not in columns.values()}
     for index, title in further.items():
-        if normal(title) not in synonyms:
-            _check_near(title, sheet.place(header.line, index + 1), synonyms, columns, problems)
+        _check_further(title, sheet.place(header.line, index + 1), synonyms, columns, problems)
     for row in fitting(sheet, header, problems):
         yield _line(sheet, row, columns, missing, further, problems)
 
@@ -113,12 +114,16 @@ def _missing(
     return dict.fromkeys(absent, REFUSED)
 
 
-def _check_near(
+def _check_further(
     title: str, where: str, synonyms: Mapping[str, str], columns: Collection[str], problems: Problems
 ) -> None:
     """A column that is nearly one that is read was meant to be it: it must not be kept unread."""
+    if max(title) > _LAST_OF_PLANE_0:
+        problems.add(where, f"the title {quoted(title)} holds a character above U+FFFF; take another")
+    if problems.full or normal(title) in synonyms:
+        return
     unused = [word for word, name in synonyms.items() if name not in columns]
-    near = None if problems.full else get_close_matches(normal(title)[:100], unused, n=1, cutoff=_NEAR)
+    near = get_close_matches(normal(title)[:_LOOKED_AT], unused, n=1, cutoff=_NEAR)
     if near:
         hint = "if not, give it another name"
         problems.add(where, f"{quoted(title)} is not known here; did you mean {near[0]}? {hint}")
