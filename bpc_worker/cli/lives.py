@@ -1,6 +1,5 @@
 """The commands about the lives of batteries: life show, waste, follow, end."""
 
-
 import click
 
 from bpc_worker.cli import main
