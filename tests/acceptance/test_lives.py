@@ -95,9 +95,12 @@ def test_the_next_version_says_what_was_measured_last_and_who_answers_for_waste(
         assert path.call(lambda pipeline: take_measurements(pipeline, items.PRODUCT, document)) == 1
         said = Described(what="test_report", audience="authorities")
         upload = Upload(
-            content=b"%PDF-1.7 %%EOF", kind="ATTACHMENT", mime_type="application/pdf", external_ref="test.pdf",
+            content=b"%PDF-1.7 %%EOF",
+            kind="ATTACHMENT",
+            mime_type="application/pdf",
+            external_ref="test.pdf",
             mapping=said.mapping,
-        )  # fmt: skip
+        )
         path.call(lambda pipeline: send(pipeline, upload, seconds=30))
         path.call(lambda pipeline: renew(pipeline, OLD, documents=["test.pdf"]))
         second = activated(path, OLD, 2)

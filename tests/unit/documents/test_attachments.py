@@ -91,7 +91,7 @@ def test_other_types_are_not_kept() -> None:
         (None, "an attachment is described by"),
         ({"names": {}}, "an attachment is described by"),
         ({"attachment": {"kind": "poem", "audience": "public"}}, 'kind: "poem" is not one of: declaration'),
-        ({"attachment": {"kind": "waste", "audience": "us"}}, 'audience: "us" is not one of: public'),
+        ({"attachment": {"kind": "waste", "audience": "us"}}, 'audience: "us" is not one of: authorities'),
         ({"attachment": {"kind": "waste"}}, "audience: a text in quotes is expected"),
         ({"attachment": {"kind": "waste", "audience": "public", "lang": "de"}}, '"lang" is not known here'),
         (
