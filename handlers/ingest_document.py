@@ -14,6 +14,7 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.documents.attachments import ATTACHMENT, described
 from bpc_worker.documents.mapping import titles
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import of_job
@@ -57,7 +58,10 @@ class IngestDocument(Payload, frozen=True):
             raise ValueError(f"give one of {', '.join(_PLACES)}")
         if not self.external_ref or not self.mime_type:
             raise ValueError("external_ref and mime_type are not empty")
-        titles(self.mapping)
+        if self.kind == ATTACHMENT:
+            described(self.mapping)
+        else:
+            titles(self.mapping)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,10 @@
 from pathlib import PurePath
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_BY_ENDING = {".csv": "text/csv", ".json": "application/json", ".xlsx": XLSX}
+_BY_ENDING = {
+    ".csv": "text/csv", ".json": "application/json", ".xlsx": XLSX, ".pdf": "application/pdf",
+    ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".txt": "text/plain",
+}  # fmt: skip
 
 
 def by_ending(name: str) -> str | None:

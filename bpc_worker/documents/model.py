@@ -20,7 +20,8 @@ class Declared:
     kind: str  # one of KINDS
     mime_type: str
     number_format: str | None = None  # of a CSV: "1.234,56" or "1,234.56"; None: 1234.56
-    mapping: Mapping[str, object] | None = None  # of a table: what the sender's own titles mean
+    # Of a table: what the sender's own titles mean; of an attachment: what it is.
+    mapping: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """A document to facts, each with a pointer to its source, or to everything that is wrong with it."""
 
+from bpc_worker.documents.attachments import ATTACHMENT, fact_of
 from bpc_worker.documents.formats import bom, data_sheet, due_diligence, items, pcf, shapes
 from bpc_worker.documents.mapping import titles
 from bpc_worker.documents.mime_types import XLSX
@@ -35,6 +36,8 @@ def parse_document(content: bytes, declared: Declared, limits: Limits | None = N
 
 def _facts(content: bytes, declared: Declared, limits: Limits, problems: Problems) -> list[FoundFact]:
     mime_type = declared.mime_type.partition(";")[0].strip().lower()
+    if declared.kind == ATTACHMENT:
+        return fact_of(content, mime_type, declared.mapping, problems)
     is_json = mime_type in _JSON_TYPES or mime_type.endswith("+json")
     is_workbook = mime_type == XLSX
     _check_declared(declared, problems, readable=is_json or is_workbook or mime_type in _CSV_TYPES)

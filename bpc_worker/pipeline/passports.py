@@ -7,6 +7,7 @@ from uuid import UUID
 
 from bpc_worker.domain.event_chain import read_chain
 from bpc_worker.domain.events import Happened
+from bpc_worker.domain.lives import retire_predecessors
 from bpc_worker.domain.records import CompiledVersion, Passport, PassportVersion, Snapshot
 from bpc_worker.domain.signed_versions import check_signed
 from bpc_worker.domain.states import PassportStatus, SnapshotStatus
@@ -120,7 +121,7 @@ async def activate(
         if released is not None:  # told before, as the database asks for it
             await pipeline.record(tx, released)
         former = next((each for each in versions if each.status == PassportStatus.ACTIVE), None)
-        happened: list[Happened] = []
+        happened = await retire_predecessors(tx, pipeline.tenant_id, version)
         if former is not None:
             await _move(pipeline, tx, former, PassportStatus.SUPERSEDED)
             by = {"superseded_by": str(version.passport_version_id)}

@@ -21,7 +21,7 @@ async def send(
 ) -> DocumentDetail:
     """The version, VALIDATED; the same bytes, declared alike, are the version that is there."""
     job_id = await add_document(pipeline, upload)
-    waited = await wait_for_document(pipeline, job_id, upload.sha256, seconds=seconds, looked=looked)
+    waited = await wait_for_document(pipeline, job_id, upload, seconds=seconds, looked=looked)
     found = waited.document
     if found is not None and found.status == DocumentStatus.VALIDATED:
         return found

@@ -81,6 +81,8 @@ CREATE TRIGGER passport_lives_end BEFORE INSERT ON passport_lives
 FOR EACH ROW EXECUTE FUNCTION bpc_guard_life();
 CREATE TRIGGER passport_versions_of_the_living BEFORE INSERT OR UPDATE OF status ON passport_versions
 FOR EACH ROW WHEN (NEW.status IN ('COMPILING', 'ACTIVE')) EXECUTE FUNCTION bpc_guard_life();
+CREATE TRIGGER passport_versions_one_life BEFORE UPDATE OF status ON passport_versions
+FOR EACH ROW WHEN (OLD.status <> 'ACTIVE' AND NEW.status = 'ACTIVE') EXECUTE FUNCTION bpc_guard_followed();
 
 DO $$
 DECLARE

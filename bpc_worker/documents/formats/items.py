@@ -68,7 +68,7 @@ class _Table:
 
     def facts(self, row: Row, serial: str) -> list[FoundFact]:
         """What the row says of the battery."""
-        told = self._wide(row) if self.columns else self._tall(row)
+        told = self._tall(row) if "name" in self.roles else self._wide(row)
         return [replace(each, item=serial) for each in told]
 
     def _wide(self, row: Row) -> Iterator[FoundFact]:
@@ -157,13 +157,12 @@ def _table(
         return None
     roles = _roles(sheet, header, problems)
     tall = measured_only and "name" in roles
-    taken = set(roles.values())
     if not tall:  # a name and a value are nothing by themselves
-        taken -= {roles.pop(each) for each in ("name", "value") if each in roles}
+        roles = {role: index for role, index in roles.items() if role not in _TALL[:2]}
     found = [
         _column(title, index, measured_only=measured_only)
         for index, title in enumerate(header.cells)
-        if title and index not in taken
+        if title and _ROLES.get(names.normal(title)) not in roles
     ]
     columns = tuple(each for each in found if isinstance(each, _Column))
     for unknown in (each for each in found if isinstance(each, int)):

@@ -1,2 +1,6 @@
--- One at a time makes snapshots of a product's batteries: so none is made twice.
-SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'items', %(battery_product_id)s::text), 0)) IS NULL AS held
+-- The snapshots that these batteries have, held in one order: who makes another of the same battery waits, and sees this
+-- one.
+SELECT snapshot_id FROM data_snapshots
+WHERE tenant_id = %(tenant_id)s AND passport_id = ANY (%(passport_ids)s::uuid[]) AND status = 'SEALED'
+ORDER BY snapshot_id
+FOR UPDATE
