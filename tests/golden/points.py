@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bpc_worker.core.passport.gaps import State
 from bpc_worker.core.rules.facts import make_fact
+from bpc_worker.core.rules.law import Point
 from bpc_worker.core.rules.values import Fact
 from tests.golden.batteries import Made, facts_of, make, rules
 from tests.golden.expect import DATES
@@ -152,8 +153,7 @@ def needed(point: str, battery_class: str, day: str) -> set[State]:
 
 def rows() -> Iterator[tuple[str, str, str, str, Standing, State]]:
     """Case, class, day, point, standing and state, each as it must be; AssertionError where it is not."""
-    listed = [each.id for each in rules().law.points] if rules().law is not None else []
-    assert sorted(listed) == sorted(POINTS), set(listed) ^ set(POINTS)
+    assert sorted(_listed()) == sorted(POINTS), _listed().keys() ^ set(POINTS)
     for battery_class in CLASSES:
         for day in DATES:
             for case, facts in CASES.items():
@@ -163,10 +163,15 @@ def rows() -> Iterator[tuple[str, str, str, str, Standing, State]]:
                     yield case, battery_class, day, point, stands, _state(made, case, point, stands, day)
 
 
+def _listed() -> dict[str, Point]:
+    law = rules().law
+    return {} if law is None else {each.id: each for each in law.points}
+
+
 def _state(made: Made, case: str, point: str, stands: Standing, day: str) -> State:
     gap = made.gaps[point]
     where = f"{case} {made.report.battery_class} {day} {point}"
-    assert gap.standing == stands, f"{where}: {gap.standing}, and should be {stands}"
+    assert gap.standing.value == stands.value, f"{where}: {gap.standing}, and should be {stands}"
     state = wanted(point, stands, case)
     assert gap.state == state, f"{where}: {gap.state} {gap.lacking}, and should be {state}"
     return state
@@ -179,7 +184,7 @@ def left_out(battery_class: str, day: str = DATES[0]) -> Iterator[str]:
     """
     facts = facts_of(BATTERY_OF[battery_class])
     whole = make(facts, day)
-    points = {each.id: each for each in rules().law.points} if rules().law is not None else {}
+    points = _listed()
     for fact in facts:
         if fact.fact_key.startswith(("identity.category", "condition.")) or fact.fact_type == "Facility":
             continue
@@ -189,7 +194,7 @@ def left_out(battery_class: str, day: str = DATES[0]) -> Iterator[str]:
             if whole.gaps[point].is_open:
                 continue
             told = f"without {fact.fact_type} {fact.fact_key}: {point} is {gap.state}, and lost {lost}"
-            asked = gap.standing in {Standing.REQUIRED, Standing.OPTIONAL}
+            asked = gap.standing.value in {Standing.REQUIRED.value, Standing.OPTIONAL.value}
             assert gap.is_open == (asked and not lost.isdisjoint(points[point].fields)), told
         yield f"{fact.fact_type} {fact.fact_key}"
 

@@ -15,7 +15,8 @@ from bpc_worker.files.rules import read_rules
 from tests.golden.batteries import UNIQUE_IDENTIFIER, facts_of, make, rules
 from tests.golden.documents import BATTERIES
 from tests.golden.expect import DATES, FOLDER, expected, text
-from tests.golden.points import CLASSES, rows, table
+from tests.golden.law import CLASSES
+from tests.golden.points import rows, table
 from tests.support.generated import inputs
 from tests.support.passports import whole_view
 

@@ -10,7 +10,7 @@ from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.attachments import ATTACHMENT, described
 from bpc_worker.documents.mapping import titles
 from bpc_worker.documents.mime_types import by_ending
-from bpc_worker.documents.model import KINDS, OF_ITEMS
+from bpc_worker.documents.model import KINDS
 from bpc_worker.documents.problems import Problems, Unfit, quoted
 from bpc_worker.documents.reading import readings
 from bpc_worker.documents.reading.decimal_text import SPELLINGS
@@ -22,6 +22,7 @@ from bpc_worker.jobs.errors import Code, Permanent
 RECIPE = "passport.yaml"
 
 _MAX_BYTES = 65_536
+_OF_MANY = "SERIALS"  # a list of batteries is no part of one
 _MOST_DOCUMENTS = 100
 _MOST_PROBLEMS = 50
 _NO_LAW_DATE = (
@@ -175,7 +176,7 @@ def _check_twice(found: Sequence[DocumentEntry], problems: Problems) -> None:
 def _document(record: Record, folder: Path) -> DocumentEntry | None:
     record.only(("file", "kind", "mime_type", "number_format", "mapping", "attachment"))
     file = record.need("file", _text)
-    kind = record.need("kind", _one_of([each for each in KINDS if each not in OF_ITEMS]))
+    kind = record.need("kind", _one_of([each for each in KINDS if each != _OF_MANY]))
     mime_type = record.may("mime_type", _text) or (None if file is None else by_ending(file))
     number_format = record.may("number_format", _one_of(_FORMATS))
     mapping = record.may("mapping", lambda value: _mapping(value, folder))
