@@ -30,6 +30,7 @@ from bpc_worker.core.rules.source import NOWHERE, Limits, RuleError
 from bpc_worker.core.rules.typed import Aggregate, Const, Var
 from bpc_worker.core.rules.types import INT, TEXT
 from bpc_worker.core.rules.values import Empty, Fact, Num, Quantity, encoded, published
+from tests.support.proofs import expanded
 from tests.unit.core.rules.support import (
     FACTS,
     LAW_DATE,
@@ -46,9 +47,7 @@ EVERYTHING = Path(__file__).with_name("everything.rules").read_text()
 
 
 def nodes_of(proof: bytes) -> list[Mapping[str, Any]]:
-    document = json.loads(proof)
-    assert isinstance(document, dict)
-    return list(document["nodes"])
+    return list(expanded(proof)["nodes"])
 
 
 def test_one_of_everything() -> None:
@@ -96,7 +95,7 @@ def test_the_proof_of_everything_is_canonical_and_verifies_with_and_without_the_
 
 
 def test_a_field_binds_its_path_type_audiences_and_citations() -> None:
-    document = json.loads(proof_of(EVERYTHING))
+    document = expanded(proof_of(EVERYTHING))
     node = document["nodes"][document["field_index"]["energy.total"]]
 
     assert node["data"] == {
