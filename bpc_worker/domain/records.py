@@ -81,6 +81,7 @@ class DocumentVersion(msgspec.Struct, frozen=True):
     sha256: bytes
     mime_type: str
     number_format: str | None
+    mapping: str | None  # JSON
     bytes: int
     status: DocumentStatus
     created_at: datetime
