@@ -75,7 +75,10 @@ async def handle(payload: ParseFacts, ctx: Context) -> None:
         await _reject(ctx, payload, document, Code.VALIDATION_ERROR, document.errors or [])
     else:
         declared = Declared(
-            kind=document.kind, mime_type=document.mime_type, number_format=document.number_format
+            kind=document.kind,
+            mime_type=document.mime_type,
+            number_format=document.number_format,
+            mapping=None if document.mapping is None else msgspec.json.decode(document.mapping, type=dict),
         )
         found = await ctx.child(PARSE, Request(declared, await ctx.blob(document.sha256)))
         if found.code is not None:

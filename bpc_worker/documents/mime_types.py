@@ -2,7 +2,8 @@
 
 from pathlib import PurePath
 
-_BY_ENDING = {".csv": "text/csv", ".json": "application/json"}
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_BY_ENDING = {".csv": "text/csv", ".json": "application/json", ".xlsx": XLSX}
 
 
 def by_ending(name: str) -> str | None:

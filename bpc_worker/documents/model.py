@@ -9,7 +9,7 @@ from bpc_worker.core.rules.facts import MAX_DEPTH
 VALIDATION_ERROR = "VALIDATION_ERROR"
 PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
 
-KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
+KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "OTHER")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,7 @@ class Declared:
     kind: str  # one of KINDS
     mime_type: str
     number_format: str | None = None  # of a CSV: "1.234,56" or "1,234.56"; None: 1234.56
+    mapping: Mapping[str, object] | None = None  # of a table: what the sender's own titles mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,9 @@ class Limits:
     csv_rows: int = 200_000
     csv_columns: int = 500
     cell_bytes: int = 32 * 1024
+    xlsx_bytes: int = 128 * 1024 * 1024  # of a workbook when it is unpacked
+    xlsx_parts: int = 1_000
+    xlsx_texts: int = 32 * 1024 * 1024  # characters that its cells share
     digits: int = 50  # significant ones
     exponent: int = 50  # of the scientific notation, either way
     problems: int = 100  # that are listed one by one

@@ -1,7 +1,7 @@
 """Everything wrong with a document, collected up to a limit."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 from bpc_worker.documents.model import PAYLOAD_TOO_LARGE, VALIDATION_ERROR, Problem, Rejected
@@ -41,12 +41,16 @@ class Problems:
         self._code = PAYLOAD_TOO_LARGE
         self.add(where, message)
 
-    def unknown(self, where: str, name: str, known: Iterable[str]) -> None:
-        """A name that means nothing here; the nearest one that does is offered."""
-        if self.full:  # the search for a near name is the expensive part
+    def advise(self, where: str, words: Callable[[], str]) -> None:
+        """A problem whose words are costly to find: once the list is full, they are not looked for."""
+        if self.full:
             self._unlisted += 1
         else:
-            self.add(where, f"{quoted(name)} is not known here; {_advice(name, known)}")
+            self.add(where, words())
+
+    def unknown(self, where: str, name: str, known: Iterable[str]) -> None:
+        """A name that means nothing here; the nearest one that does is offered."""
+        self.advise(where, lambda: f"{quoted(name)} is not known here; {_advice(name, known)}")
 
     def rejected(self) -> Rejected:
         rest = [Problem(where="", message=f"and {self._unlisted} more")] if self._unlisted else []

@@ -35,6 +35,7 @@ _SHAPES = (
     _shape("PCF", 'a PACT answer {"data": […]}', "data", product_footprint.from_list),
     _shape("DUE_DILIGENCE", '{"report_url": …, "period": …}', "report_url period", due_diligence.from_json),
     _shape("OTHER", '{"battery": {…}}', "battery", battery.from_json),
+    _shape("DATA_SHEET", '{"battery": {…}}', "battery", battery.from_json),
     _shape(
         "OTHER",
         "a Battery Pass GeneralProductInformation",
