@@ -77,7 +77,7 @@ class Policy:
     )  # by name or id of a tenant
     document_bytes: int = 20 * 1024 * 1024
     payload_bytes: int = 131_072
-    proof_bytes: int = 524_288
+    proof_bytes: int = 262_144
     receipt_bytes: int = 16_384
     export_folder: Path | None = None  # every tenant has a folder of its own in it
     stand_in_host: bool = True  # whether a passport may be compiled whose identifier nobody can open

@@ -130,7 +130,7 @@ class Limits:
         131_072
     )
     proof_bytes: Annotated[int, setting(kinds.whole(1024, 67_108_864), "largest proof of a passport")] = (
-        524_288
+        262_144
     )
     receipt_bytes: Annotated[int, setting(kinds.whole(1024, 1_048_576), "largest signed receipt")] = 16_384
     identifier_characters: Annotated[

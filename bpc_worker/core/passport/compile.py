@@ -40,7 +40,7 @@ class Sizes:
     """The most bytes that may come out."""
 
     payload: int = 131_072
-    proof: int = 524_288
+    proof: int = 262_144
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

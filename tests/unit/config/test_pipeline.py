@@ -37,7 +37,7 @@ def test_nothing_is_needed_in_development() -> None:
     assert settings.ingest.folders == ()
     limits = settings.limits
     assert (limits.document_bytes, limits.payload_bytes) == (20_971_520, 131_072)
-    assert (limits.proof_bytes, limits.receipt_bytes) == (524_288, 16_384)
+    assert (limits.proof_bytes, limits.receipt_bytes) == (262_144, 16_384)
 
 
 @pytest.mark.parametrize("env", [{}, PROD], ids=["dev", "prod"])
