@@ -37,7 +37,10 @@ CheckExpression = Callable[[syntax.Expression, Scope], typed.Node]
 
 OPEN_IT = "open it first: requireSome(…), or unwrapOr(…, default)"
 TAKE_A_VALUE = 'recordGet(…, "name") takes a value out of a fact'
-GIVE_IT_A_TYPE = "a value from a fact gets its type by toDec, toQty, toInt, toText, toDate, toBool, toList…"
+GIVE_IT_A_TYPE = (
+    "a value from a fact gets its type by toDec, toQty, toInt, toText, toTexts, toDate, toMonth, toMoment, "
+    "toBool or toList"
+)
 NOT_NONE = 'only an Opt can be none; a field says why it has no value: missing("…")'
 
 

@@ -12,6 +12,7 @@ from bpc_worker.core.rules.suggest import did_you_mean
 from bpc_worker.core.rules.types import BOOL, TEXT, Type, show
 
 _Fields = Mapping[str, syntax.Field]
+_INTRODUCE = "introduce it: field path: Type = expression;"
 
 
 def check_law(tree: syntax.Module, declared: tuple[str, ...]) -> Law | None:
@@ -59,7 +60,7 @@ def _check_audiences(point: law_syntax.LawPoint, fields: _Fields, declared: tupl
     for path, span in point.fields:
         field = fields.get(path)
         if field is None:
-            raise _wrong(f"unknown field {quoted(path)}", span, did_you_mean(path, fields, "introduce it"))
+            raise _wrong(f"unknown field {quoted(path)}", span, did_you_mean(path, fields, _INTRODUCE))
         if field.audiences not in ((), point.audiences):
             shown = _listed(field.audiences), _listed(point.audiences)
             message = f"{quoted(path)} is for {shown[0]}, the point for {shown[1]}"

@@ -77,7 +77,14 @@ def test_every_field_of_the_language_can_be_explained() -> None:
     told = "\n".join(lines)
 
     for wanted in (
-        "compliance ART_7 = true: low carbon",
+        "compliance ART_7 (warn) = true: low carbon",
+        "declared kg = 400.5 kg of fact Value composition.mass_kg (sha256",
+        "given Bool = null of fact Value cells (absent)",
+        "declared.low = missing (declared, but not usable; not below one)",
+        "declared.later = notYet (not asked yet; no act)",
+        "declared.month = 2027-02",
+        'declared.agent = {"de": "Wasser", "en": "water"}',
+        'draft table grades {"a": "A", "b": "B"}',
         "law date 2027-02-18",
         "secret = withheld (until 2030)",
         "* = 10800 kgCO2e  (computed, not used)",
@@ -88,6 +95,20 @@ def test_every_field_of_the_language_can_be_explained() -> None:
     ):
         assert wanted in told
     assert all("\n" not in line for line in lines)
+
+
+def test_what_is_missing_names_the_fields_and_not_how_each_came_about() -> None:
+    lines = explain(proved(), "completeness.missing")
+
+    assert [line.strip() for line in lines[2:]] == [
+        "law date 2027-02-18",
+        "declared.absent = missing (not declared)",
+        "declared.mass = 400.5 kg",
+        (
+            "declared.wrong = missing (declared, but not usable; "
+            "Value composition.mass_kg: toMonth: the text is no month)"
+        ),
+    ]
 
 
 def test_an_absent_fact_is_told() -> None:
