@@ -18,7 +18,7 @@ CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults test-pooler check quick fmt fmt-check lint types imports \
-        catalogue vectors mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
+        catalogue law vectors mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ imports: $(READY) ## who may import whom
 
 catalogue: $(READY) ## what the migrations make, for `bpc-worker doctor`; after every change of them or of functions
 	$(BIN)/python -m tests.support.catalogue
+
+law: $(READY) ## the law's table into the rule text; after every change of bpc_worker/files/law
+	$(BIN)/python -m tests.support.law_table
 
 vectors: $(READY) ## the golden vectors are what a second implementation makes
 	$(BIN)/python tests/vectors/make_vectors.py --check

@@ -229,6 +229,7 @@ def _columns(request: Request, made: Made) -> dict[str, object]:
         "status_idx": receipt.status_list_idx,
         "fields": evaluated.fields,
         "disclosures": lines_of(evaluated.disclosures),
+        "gaps": evaluated.gaps,
         "receipt_hash": sha256(made.receipt_bytes),
         "disclosure_seed": request.disclosure_seed,
         "signing_key_id": receipt.signing_key_id,

@@ -168,6 +168,7 @@ class CompiledVersion(PassportVersion, frozen=True, kw_only=True):
     status_idx: int
     fields: bytes
     disclosures: bytes
+    gaps: bytes
     disclosure_seed: bytes
     view_signature: bytes | None
 

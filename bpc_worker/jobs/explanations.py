@@ -155,6 +155,15 @@ EXPLANATIONS: dict[Code, Explanation] = {
             "`bpc-worker audit verify --tenant NAME`, then `bpc-worker passport build FOLDER --again`",
         ),
     ),
+    Code.PASSPORT_INCOMPLETE: _permanent(
+        "A passport version lacks what the law asks for, or has a finding that stops; it is not in force.",
+        "documents that were not sent, values that no rule could use, a condition that nobody declared",
+        do=(
+            "`bpc-worker passport gaps SERIAL --tenant NAME` says which document would bring each point",
+            "build it again with that",
+            "or let who has the role bpc_release answer for it: `passport activate --despite REASON`",
+        ),
+    ),
     Code.REPLAY_MISMATCH: _permanent(
         "Compiling the stored inputs again gave other bytes than those that were signed.",
         "stored inputs were changed, or another build of the compiler",

@@ -13,6 +13,7 @@ from bpc_worker.domain.states import PassportStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
+from bpc_worker.pipeline.gate import pass_gate
 from bpc_worker.pipeline.keys import registry
 from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession, check_reason, uuid_or_none
@@ -102,15 +103,22 @@ async def compile_version(
 
 
 @again
-async def activate(pipeline: PipelineSession, wanted: str) -> tuple[UUID, UUID | None]:
-    """The version that is in force now, and the one that was until now. Activated again, nothing changes."""
+async def activate(
+    pipeline: PipelineSession, wanted: str, *, despite: str | None = None
+) -> tuple[UUID, UUID | None]:
+    """The version that is in force now, and the one that was until now. Activated again, nothing changes.
+
+    `despite`: the reason of somebody who answers for what the law asks for and this version lacks.
+    """
     async with pipeline.transaction() as tx:
         versions, version = await _hold(pipeline, tx, wanted)
         if version.status == PassportStatus.ACTIVE:
             return version.passport_version_id, None
         if version.status != PassportStatus.SIGNED:
             raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {version.status}, not SIGNED")
-        await _check_signed(pipeline, tx, version)
+        released = await pass_gate(pipeline, tx, await _checked(pipeline, tx, version), despite)
+        if released is not None:  # told before, as the database asks for it
+            await pipeline.record(tx, released)
         former = next((each for each in versions if each.status == PassportStatus.ACTIVE), None)
         happened: list[Happened] = []
         if former is not None:
@@ -156,12 +164,13 @@ async def _hold(
     return versions, held
 
 
-async def _check_signed(pipeline: PipelineSession, tx: Tx, version: PassportVersion) -> None:
-    """What nobody can verify, and what nobody compared, does not come into force."""
+async def _checked(pipeline: PipelineSession, tx: Tx, version: PassportVersion) -> CompiledVersion:
+    """The whole row. What nobody can verify, and what nobody compared, does not come into force."""
     wanted = {"tenant_id": pipeline.tenant_id, "passport_version_id": version.passport_version_id}
     row = one(await tx.query("passports/read_compiled", wanted), CompiledVersion, "passport version")
     chain = await read_chain(tx, pipeline.tenant_id, "passport", version.passport_id)
     check_signed(row, await registry(pipeline, tx), chain)
+    return row
 
 
 async def _move(pipeline: PipelineSession, tx: Tx, version: PassportVersion, status: PassportStatus) -> None:

@@ -227,6 +227,7 @@ def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, obj
         "status_idx": uuid4().int % 2**17,
         "fields": b"[]",
         "disclosures": b"",
+        "gaps": b'{"law":null,"stops":[],"filled":[]}',
         "receipt_hash": sha256(b"receipt"),
         "disclosure_seed": sha256(b"seed"),
         "signing_key_id": KEY_ID,

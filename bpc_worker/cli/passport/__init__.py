@@ -5,6 +5,6 @@ from bpc_worker.cli import main
 VERSION_ID = "ID is that of a version; or that of a passport, or a serial number, for its newest version."
 
 
-@main.group(modules=("build", "check", "export", "replay", "versions"))
+@main.group(modules=("build", "check", "export", "gaps", "replay", "versions"))
 def passport() -> None:
     """Passports: make them, bring them into force, hand them out, check and explain them."""

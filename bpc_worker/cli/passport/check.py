@@ -24,6 +24,7 @@ from bpc_worker.cli._common.trust import Trusted, trusted_keys
 from bpc_worker.cli.passport import passport
 from bpc_worker.cli.passport.asked import Asked
 from bpc_worker.cli.passport.standing import Standing, of_database, of_list
+from bpc_worker.cli.passport.told import of_report
 from bpc_worker.cli.passport.views import is_view, verify_view_file
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
@@ -132,8 +133,10 @@ def _tell_valid(
 ) -> None:
     """What was issued holds; whether it still counts, `standing` says."""
     from bpc_worker.core.base.messages import Kind
+    from bpc_worker.domain.gap_reports import read_report
 
     receipt = verified.receipt
+    lacks = of_report(read_report(verified.gaps))
     by = keys.signer(receipt.signing_key_id, Kind.RECEIPT)
     by.warn()
     if as_json:
@@ -149,11 +152,14 @@ def _tell_valid(
             "signed_by": by.members(),
             "checks": [{"check": what, "found": found} for what, found in verified.checks],
             "unchecked": [*verified.unchecked],
+            "lacks": lacks,
         }
         click.echo(json.dumps(about | standing.members()))
         return
     for what, found in verified.checks:
         click.echo(f"ok  {what:<9}  {printable(found)}")
+    for line in lacks:
+        click.echo(line)
     click.echo(f"signed with {printable(str(by))}")
     named = f"passport {receipt.passport_id}, version {receipt.passport_version_id}"
     click.echo(f"{standing.verdict}: {named}")

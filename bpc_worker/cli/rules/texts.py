@@ -27,7 +27,7 @@ def check(file: str, *, as_json: bool) -> None:
     Exit codes: 0 it can be used, 1 it cannot, 2 it cannot be read.
 
     \b
-    Example: bpc-worker rules check battery_core
+    Example: bpc-worker rules check eu_battery
     """
     module = _loaded(file, as_json=as_json)
     if as_json:
@@ -49,7 +49,7 @@ def test(file: str, *, as_json: bool) -> None:
     Exit codes: 0 all pass, 1 one fails, 2 the text cannot be read.
 
     \b
-    Example: bpc-worker rules test battery_core
+    Example: bpc-worker rules test eu_battery
     """
     from bpc_worker.core.rules.testing import run_tests
 
@@ -114,7 +114,7 @@ def diff(old: str, new: str, *, as_json: bool) -> None:
     Exit codes: 0 compared, whether or not they differ; 1 one has a syntax error; 2 one cannot be read.
 
     \b
-    Example: bpc-worker rules diff battery_core my.rules
+    Example: bpc-worker rules diff eu_battery my.rules
     """
     from bpc_worker.core.rules import diff as rules_diff
     from bpc_worker.core.rules.source import RuleError

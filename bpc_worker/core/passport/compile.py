@@ -11,6 +11,7 @@ from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.base.forms import salt_text, uuid_text
 from bpc_worker.core.base.hashing import sha256, sha256_hex
 from bpc_worker.core.passport.disclosures import STATEMENTS, Disclosed, Shown, disclose
+from bpc_worker.core.passport.gaps import report, report_bytes
 from bpc_worker.core.passport.receipt import Receipt, issuer_of, passport_version_id
 from bpc_worker.core.passport.salts import SaltSource
 from bpc_worker.core.passport.snapshot import SealedSnapshot
@@ -74,6 +75,7 @@ class Evaluated:
     fields: bytes  # the claim `fields` of the view, canonical
     disclosures: tuple[str, ...]
     audiences: tuple[str, ...]
+    gaps: bytes  # what the law asks for and it lacks, canonical
 
 
 class HashedSnapshot(Protocol):
@@ -123,6 +125,7 @@ def evaluate_passport(
     _check_size("PAYLOAD_TOO_LARGE", "payload", len(payload), bounds.payload)
     _check_size("PROOF_TOO_LARGE", "proof", len(proof), bounds.proof)
     disclosed = _disclosed(rules, fields, evaluated.statements, salts)
+    found = report(rules.law, evaluated.fields, evaluated.statements, identity.law_date)
     return Evaluated(
         payload=payload,
         proof=proof,
@@ -130,6 +133,7 @@ def evaluate_passport(
         fields=disclosed.fields,
         disclosures=disclosed.disclosures,
         audiences=rules.audiences,
+        gaps=report_bytes(found, salts.payload),
     )
 
 

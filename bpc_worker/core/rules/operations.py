@@ -12,6 +12,7 @@ from bpc_worker.core.base.numbers import MAX_DIGITS, MAX_SCALE, ROUNDING, TooMan
 from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import arithmetic, from_facts
 from bpc_worker.core.rules.arithmetic import equal, mismatch, ordered
+from bpc_worker.core.rules.pending import is_pending
 from bpc_worker.core.rules.source import RuleError, limit_exceeded, unchecked
 from bpc_worker.core.rules.values import Value
 
@@ -159,6 +160,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "convert": _with("unit", lambda given, value: arithmetic.convert(unit_in(given), value)),
         "recordGet": _with("name", lambda given, value: from_facts.record_get(_text(given, "name"), value)),
         "requireSome": _with("message", _require_some),
+        "pending": Operation(2, frozenset({"until"}), is_pending),
         "record": Operation(None, frozenset({"names"}), _record),
     }
 )

@@ -1,12 +1,14 @@
-"""given, declared, measured, lastMeasured and missingRequired: the functions that can end a field."""
+"""given, declared, measured, lastMeasured: they can end a field; missingRequired, pending: of the law."""
 
 from collections.abc import Callable, Mapping
 
 from bpc_worker.core.rules import declared, syntax, typed
 from bpc_worker.core.rules.arguments import Arguments
-from bpc_worker.core.rules.law import needed_fields
-from bpc_worker.core.rules.source import RuleError
-from bpc_worker.core.rules.types import INT
+from bpc_worker.core.rules.law import Law, needed_fields
+from bpc_worker.core.rules.pending import until
+from bpc_worker.core.rules.source import RuleError, quoted
+from bpc_worker.core.rules.suggest import did_you_mean
+from bpc_worker.core.rules.types import BOOL, DATE, INT, TEXT, OptType
 
 
 def _reading(function: str) -> Callable[[Arguments], typed.Node]:
@@ -26,13 +28,37 @@ def _missing_required(call: Arguments) -> typed.Node:
     call.count()
     call.outside_lambda()
     _in_a_field(call, "missingRequired")
-    law = call.scope.world.law
-    if law is None:
-        hint = 'add one: law "title" by identity.class { point …; }'
-        raise RuleError("RULE_TYPE_ERROR", "missingRequired() needs a law", call.span, hint=hint)
+    law = _law(call, "missingRequired()")
     for path in needed_fields(law):
         call.scope.use_field(path)
     return typed.MissingRequired(law, INT, call.span)
+
+
+def _pending(call: Arguments) -> typed.Node:
+    """pending("point"): Bool"""
+    call.count('"point"')
+    call.outside_lambda()
+    _in_a_field(call, "pending")
+    law = _law(call, "pending")
+    known = {point.id: point for point in law.points}
+    wanted = call.text(0, "the id of a point")
+    if wanted not in known:
+        message, hint = f"the law has no point {quoted(wanted)}", did_you_mean(wanted, known, "introduce it")
+        raise RuleError("RULE_TYPE_ERROR", message, call.span_of(0), hint=hint)
+    call.scope.use_field(law.class_field)
+    given = (
+        typed.LawDate(DATE, call.span),
+        typed.FieldRef(law.class_field, OptType(TEXT), call.span),
+    )
+    return typed.Op("pending", {"until": until(known[wanted])}, given, BOOL, call.span)
+
+
+def _law(call: Arguments, function: str) -> Law:
+    law = call.scope.world.law
+    if law is None:
+        hint = 'add one: law "title" by identity.class { point …; }'
+        raise RuleError("RULE_TYPE_ERROR", f"{function} needs a law", call.span, hint=hint)
+    return law
 
 
 def _in_a_field(call: Arguments, function: str) -> None:
@@ -44,6 +70,7 @@ def _in_a_field(call: Arguments, function: str) -> None:
 VOCABULARY: Mapping[str, Callable[[Arguments], typed.Node]] = {
     **{function: _reading(function) for function in declared.READINGS},
     "missingRequired": _missing_required,
+    "pending": _pending,
 }
 
 
