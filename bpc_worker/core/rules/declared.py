@@ -80,5 +80,6 @@ def _read(word: str, inner: Value) -> Value:
 def _member(fact: Fact, name: str, read: _Read) -> Value:
     found = fact.payload.get(name)
     if found is None:
-        raise RuleError("VALIDATION_ERROR", f"it has no {name}", hint="declare it with one")
+        defect = fact.payload.get("defect", f"it has no {name}")  # why a document's value was not taken
+        raise RuleError("VALIDATION_ERROR", f"{defect}", hint="declare it anew")
     return read(JsonValue(found))

@@ -212,6 +212,13 @@ _LISTS = (
         split=";",
     ),
     Rows(
+        f"{_CIRCULARITY}/PartNumbersForComponents",
+        "Part",
+        "part:",
+        (Member("part_number", "", readings.name),),
+        split=";",
+    ),
+    Rows(
         f"{_CIRCULARITY}/InformationOnSourcesOfSpareParts",
         "SpareSource",
         "spare:",

@@ -35,9 +35,8 @@ class Ledger:
 
     def refuse_named(self, fact_type: str, name: str, steps: Steps, why: str) -> None:
         """The fact stays, without its value: what was declared must not become "not declared"."""
-        message = f"{name}: {why}"
-        self.refuse(steps, message)
-        self.defects.setdefault((fact_type, name), fact(fact_type, name, {"defect": message}, steps))
+        self.refuse(steps, f"{name}: {why}")
+        self.defects.setdefault((fact_type, name), fact(fact_type, name, {"defect": why}, steps))
 
     def rest(self, below: Found) -> dict[str, object]:
         """The values in here that nothing has taken, by their place; now they are."""

@@ -76,6 +76,10 @@ def test_what_cannot_be_read_ends_the_field_with_a_true_reason(word: str, value:
     assert read(f'given({word}, "x")', f"Opt({kind})", {"value": value}) == unusable(defect)
 
 
+def test_a_value_that_a_document_lost_says_why() -> None:
+    assert read('declared(kg, "x")', "Qty(kg)", {"defect": "-5 is below 0"}) == unusable("-5 is below 0")
+
+
 def test_a_measured_value_has_its_time_and_source() -> None:
     kind = "Record(value: Qty(pct), measured_at: Moment, source: Text)"
     found = {
