@@ -22,7 +22,7 @@ from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.serials import known_serials, page_of_serials
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again
-from bpc_worker.rows import all_of, value
+from bpc_worker.rows import value
 
 PAGE = 250  # batteries of one transaction, and of one job
 _MOST_NAMED = 10
@@ -88,8 +88,10 @@ async def take_list(
 ) -> list[JobId]:
     """Every battery that the list names gets its passport, and a job makes its snapshot; the jobs."""
     jobs: list[JobId] = []
-    after = ""
-    while (page := await _take_page(pipeline, product, document, after, versions, leave)).job_id is not None:
+    after, version_id = "", await _version(pipeline, document)
+    while (
+        page := await _take_page(pipeline, product, version_id, after, versions, leave)
+    ).job_id is not None:
         after = page.after
         jobs.append(page.job_id)
         looked(page.serials)
@@ -100,7 +102,7 @@ async def take_list(
 async def _take_page(
     pipeline: PipelineSession,
     product: str,
-    document: str,
+    version_id: UUID,
     after: str,
     versions: Versions | None,
     leave: Leave,
@@ -108,7 +110,7 @@ async def _take_page(
     async with pipeline.transaction() as tx:
         found = await find_product(pipeline, tx, product)
         model = await need_model(pipeline, tx, found.battery_product_id, product)
-        serials, version_id = await _named(pipeline, tx, document, after)
+        serials = await _named(pipeline, tx, version_id, after)
         if not serials:
             return Page(after, 0, None)
         passports = await page_of_serials(pipeline, tx, found, serials, leave)
@@ -127,18 +129,18 @@ async def take_measurements(
     pipeline: PipelineSession, product: str, document: str, looked: Callable[[int], None] = lambda _: None
 ) -> int:
     """How many batteries have taken what was measured of them; versions that are there stay as they are."""
-    after, count = "", 0
-    while (page := await _take_measured(pipeline, product, document, after)).serials:
+    after, count, version_id = "", 0, await _version(pipeline, document)
+    while (page := await _take_measured(pipeline, product, version_id, after)).serials:
         after, count = page.after, count + page.serials
         looked(page.serials)
     return count
 
 
 @again
-async def _take_measured(pipeline: PipelineSession, product: str, document: str, after: str) -> Page:
+async def _take_measured(pipeline: PipelineSession, product: str, version_id: UUID, after: str) -> Page:
     async with pipeline.transaction() as tx:
         found = await find_product(pipeline, tx, product)
-        serials, version_id = await _named(pipeline, tx, document, after)
+        serials = await _named(pipeline, tx, version_id, after)
         passports = await known_serials(pipeline, tx, found, serials)
         unknown = sorted({*serials} - {each.serial for each in passports})
         if unknown:
@@ -149,12 +151,16 @@ async def _take_measured(pipeline: PipelineSession, product: str, document: str,
         return Page(serials[-1] if serials else after, len(serials), None)
 
 
-async def _named(pipeline: PipelineSession, tx: Tx, document: str, after: str) -> tuple[list[str], UUID]:
+async def _version(pipeline: PipelineSession, document: str) -> UUID:
+    async with pipeline.reading() as tx:
+        return (await find_document(pipeline, tx, document)).document_version_id
+
+
+async def _named(pipeline: PipelineSession, tx: Tx, version_id: UUID, after: str) -> list[str]:
     """The next batteries that a document names."""
-    version_id = (await find_document(pipeline, tx, document)).document_version_id
     params = {"tenant_id": pipeline.tenant_id, "document_version_id": version_id}
     rows = await tx.query("items/named", params | {"after": after, "limit": PAGE})
-    return [str(row["item"]) for row in rows], version_id
+    return [str(row["item"]) for row in rows]
 
 
 async def take(
@@ -195,15 +201,12 @@ async def sealing(pipeline: PipelineSession, jobs: Sequence[JobId]) -> Progress:
 
 async def count_items(pipeline: PipelineSession, document: str) -> int:
     """How many batteries a document names."""
+    params = {"tenant_id": pipeline.tenant_id, "document_version_id": await _version(pipeline, document)}
     async with pipeline.reading() as tx:
-        version_id = (await find_document(pipeline, tx, document)).document_version_id
-        params = {"tenant_id": pipeline.tenant_id, "document_version_id": version_id}
         return value(await tx.query("items/count", params), int)
 
 
 async def sizes(pipeline: PipelineSession, document: str) -> list[Size]:
     """By table."""
-    async with pipeline.reading() as tx:
-        version_id = (await find_document(pipeline, tx, document)).document_version_id
-        params = {"tenant_id": pipeline.tenant_id, "document_version_id": version_id}
-        return all_of(await tx.query("items/sizes", params), Size)
+    version_id = await _version(pipeline, document)
+    return await pipeline.rows("items/sizes", Size, document_version_id=version_id)

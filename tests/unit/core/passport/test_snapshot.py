@@ -303,3 +303,20 @@ def test_what_was_replaced_stands_in_order() -> None:
 
     with pytest.raises(SnapshotError, match=r"^/model/without: out of order$"):
         open_snapshot(data, sha256(data))
+
+
+def test_the_golden_vector_of_a_battery_gives_its_bytes_and_hash() -> None:
+    vector, model = load("snapshot/of_an_item"), load("snapshot/two_facts")
+
+    def refs(told: Any) -> list[FactRef]:
+        return [
+            FactRef(each["fact_type"], each["fact_key"], parse_hash(each["payload_hash"])) for each in told
+        ]
+
+    of = model["input"]
+    whole = sealed(UUID(of["snapshot_id"]), refs(of["facts"]), bytes.fromhex(of["salt"]))
+    told = vector["input"]
+    snapshot = seal_item(UUID(told["snapshot_id"]), refs(told["facts"]), bytes.fromhex(told["salt"]), whole)
+
+    assert snapshot.canonical.decode() == vector["expected"]["canonical"]
+    assert snapshot.snapshot_hash.hex() == vector["expected"]["sha256"]
