@@ -2,6 +2,7 @@
 
 import random
 import re
+from datetime import date
 from decimal import Decimal
 from functools import cache
 
@@ -9,9 +10,12 @@ import pytest
 
 from bpc_worker.core.passport.compile import Sizes
 from bpc_worker.core.passport.view import cut
-from bpc_worker.core.rules.facts import make_fact
+from bpc_worker.core.proof.explain import summary
+from bpc_worker.core.proof.verify import verify_proof
+from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.values import Fact
 from bpc_worker.files.rules import read_rules
+from tests.golden import defects
 from tests.golden.batteries import UNIQUE_IDENTIFIER, facts_of, make, rules
 from tests.golden.documents import BATTERIES
 from tests.golden.expect import DATES, FOLDER, expected, text
@@ -139,3 +143,41 @@ def test_no_published_reason_holds_a_name_a_file_a_cell_or_a_value() -> None:
     assert {"not declared", "declared, but not usable"} <= found
     assert all(re.fullmatch(r"[A-Za-z ,']+", reason) for reason in found), found
     assert rules().law is not None
+
+
+@pytest.mark.parametrize(("file", "kind", "number_format", "told"), defects.REFUSED)
+def test_every_defect_of_a_document_is_told_with_its_place(
+    file: str, kind: str, number_format: str | None, told: tuple[tuple[str, str], ...]
+) -> None:
+    found = defects.problems(file, kind, number_format)
+
+    assert found.keys() == {where for where, _ in told}
+    assert all(word in found[where] for where, word in told), found
+
+
+def test_a_battery_called_x_with_almost_nothing_is_stopped_by_every_point_it_lacks() -> None:
+    made = make(defects.facts(), DATES[0])
+    whole = make(facts_of("ev"), DATES[0])
+    has = {"EC-06", "EC-26", "EC-28"}  # the category, and two voltages
+
+    for path, why in defects.UNUSABLE.items():
+        assert (made.empty[path].reason, made.empty[path].detail) == ("declared, but not usable", why)
+    lacks = {point for point in made.report.stops if point.startswith(("EC", "R"))}
+    unknown = {point for point, gap in made.gaps.items() if gap.unknown}
+    assert (
+        lacks - unknown
+        == {point for point, gap in whole.gaps.items() if gap.is_asked and point not in has | {"R-13"}}
+        - unknown
+    )
+    assert {"EC-35", "EC-57", "EC-58"} <= unknown, "what nobody said whether it is asked counts as missing"
+
+
+@pytest.mark.parametrize("battery", BATTERIES)
+def test_each_number_is_followed_to_its_cell(battery: str) -> None:
+    made = inputs(read_rules("eu_battery"), facts_of(battery)).compiled()
+    proved = verify_proof(made.proof, law_date=date(2027, 2, 18), facts=FactSet(facts_of(battery)))
+    sources = {(each.fact_type, each.fact_key): [f"{each.fact_key} 1:1"] for each in facts_of(battery)}
+
+    for path, value in make(facts_of(battery), DATES[0]).filled.items():
+        if isinstance(value, dict) and "unit" in value:
+            assert any(line.startswith("    from ") for line in summary(proved, path, sources)), path
