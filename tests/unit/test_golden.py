@@ -1,15 +1,20 @@
 """The golden batteries: their passports say what a script of their own computes, and never anything false."""
 
+import json
 import random
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
+from uuid import UUID
 
 import pytest
 
+from bpc_worker.core.base.audience import PUBLIC
 from bpc_worker.core.passport.compile import Sizes
+from bpc_worker.core.passport.dpp import Header, dpp
 from bpc_worker.core.passport.view import cut
+from bpc_worker.core.passport.view_check import verify_view
 from bpc_worker.core.proof.explain import summary
 from bpc_worker.core.proof.verify import verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
@@ -21,8 +26,8 @@ from tests.golden.documents import BATTERIES
 from tests.golden.expect import DATES, FOLDER, expected, text
 from tests.golden.law import CLASSES
 from tests.golden.points import rows, table
-from tests.support.generated import inputs
-from tests.support.passports import whole_view
+from tests.support.generated import Compiled, inputs
+from tests.support.passports import registry, whole_view
 
 _SIGNED_BYTES = 4096  # of a view: what key services take
 _WRONG: tuple[object, ...] = ("", "x", "-1", "1e400", 7, True, [], {}, {"en": ""}, None, "2027-13", "١٢")
@@ -39,6 +44,11 @@ def compared(value: object) -> object:
             return [compared(each) for each in value]
         case _:
             return value
+
+
+@cache
+def compiled(battery: str) -> Compiled:
+    return inputs(read_rules("eu_battery"), facts_of(battery)).compiled()
 
 
 @pytest.mark.parametrize("battery", BATTERIES)
@@ -61,7 +71,7 @@ def test_a_golden_passport_says_what_is_expected_and_nothing_else(battery: str, 
 
 @pytest.mark.parametrize("battery", BATTERIES)
 def test_a_golden_passport_takes_at_most_half_of_what_it_may(battery: str) -> None:
-    made = inputs(read_rules("eu_battery"), facts_of(battery)).compiled()
+    made = compiled(battery)
     view = whole_view(made)
 
     assert 2 * len(made.payload) <= Sizes().payload
@@ -174,10 +184,31 @@ def test_a_battery_called_x_with_almost_nothing_is_stopped_by_every_point_it_lac
 
 @pytest.mark.parametrize("battery", BATTERIES)
 def test_each_number_is_followed_to_its_cell(battery: str) -> None:
-    made = inputs(read_rules("eu_battery"), facts_of(battery)).compiled()
+    made = compiled(battery)
     proved = verify_proof(made.proof, law_date=date(2027, 2, 18), facts=FactSet(facts_of(battery)))
     sources = {(each.fact_type, each.fact_key): [f"{each.fact_key} 1:1"] for each in facts_of(battery)}
 
     for path, value in make(facts_of(battery), DATES[0]).filled.items():
         if isinstance(value, dict) and "unit" in value:
             assert any(line.startswith("    from ") for line in summary(proved, path, sources)), path
+
+
+@pytest.mark.parametrize("battery", BATTERIES)
+def test_the_document_after_en_18223_has_all_that_everybody_may_see(battery: str) -> None:
+    made = compiled(battery)
+    shown = verify_view(cut(whole_view(made), PUBLIC), registry(), audience=PUBLIC).fields
+    header = Header(
+        passport_id=UUID(int=2),
+        unique_identifier=UNIQUE_IDENTIFIER,
+        granularity="item",
+        status="ACTIVE",
+        status_since=datetime(2027, 2, 18, tzinfo=UTC),
+        operator={"VAT": "DE100000417"},
+        facility={},
+    )
+    document = json.loads(dpp(header, shown))
+
+    assert document["dppStatus"] == "active"
+    assert document["composition"]["mass"] == shown["composition.mass"]
+    assert document["carbon"]["per_kwh"]["empty"] == "notYet"
+    assert "kept" not in document
