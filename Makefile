@@ -98,8 +98,8 @@ points: $(READY) ## every point of the law's list, for every class and on three 
 	$(BIN)/python -m tests.golden.expect --check
 	$(BIN)/python -m tests.golden.points
 
-mutants: $(READY) ## every operator and constant of the shipped rules, changed: its own tests must notice
-	$(BIN)/python -m tests.mutation.mutate_rules
+mutants: $(READY) ## the shipped rules changed in every small way, or in SAMPLE=… of them: their tests must notice
+	$(BIN)/python -m tests.mutation.mutate_rules $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 coverage-core: $(READY) ## every line and branch of the core; `make test` asks for it too
 	$(CORE_COVERED) -q tests/unit/core
