@@ -45,7 +45,7 @@ def text(points: Iterable[Row], acts: Iterable[Row]) -> str:
 
 def _act(row: Row) -> str:
     state = f"adopted {row['adopted']}" if row["adopted"] else "pending"
-    return f'act {row["act"]}\n    "{row["title"]}" {state};'
+    return f'act {row["act"]} "{row["title"]}" {state};'
 
 
 def _point(rows: list[Row]) -> str:

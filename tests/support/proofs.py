@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from bpc_worker.core.base import canonical_json, derivation
+from bpc_worker.core.base import canonical_json, derivation, proof_text
+from bpc_worker.core.base.proof_text import Step
 from bpc_worker.core.proof.verify import VerifiedProof, verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from tests.support.generated import LAW_DATE, inputs
@@ -140,6 +141,7 @@ field lists.by_kg: List(Record(key: Text, sum: Qty(kg))) =
   sumBy(getFactsByPrefix("Stage", "stage:"), s => toText(requireSome(recordGet(s, "kg"))),
     s => toQty(kg, requireSome(recordGet(s, "kg"))));
 field completeness.missing: Int = missingRequired();
+field completeness.waits: Bool = pending("P-2");
 """
 )
 
@@ -148,9 +150,17 @@ Node = dict[str, Any]
 
 
 def document(source: str = EVERYTHING, facts: Any = FACTS) -> Document:
-    """The proof of a rule text, as JSON."""
-    decoded: Document = json.loads(inputs(source, facts).compiled().proof)
-    return decoded
+    """The proof of a rule text, with its steps in full: number, type, data, children and hash."""
+    return expanded(inputs(source, facts).compiled().proof)
+
+
+def expanded(proof: bytes) -> Document:
+    decoded: Document = json.loads(proof)
+    steps = [
+        {"id": number, "type": step.type, "data": step.data, "children": list(step.children), "hash": ""}
+        for number, step in enumerate(proof_text.read(decoded["nodes"]))
+    ]
+    return hashed({**decoded, "nodes": steps})
 
 
 def nodes(forged: Document, test: Callable[[Any], object]) -> list[Node]:
@@ -190,6 +200,15 @@ def removed(forged: Document, gone: Node) -> None:
 
 def rehashed(forged: Document) -> bytes:
     """The proof's bytes, with the hashes that its content gives."""
+    return written(hashed(forged))
+
+
+def written(doc: Document) -> bytes:
+    steps = [Step(node["type"], node["data"], tuple(node["children"])) for node in doc["nodes"]]
+    return canonical_json.encode({**doc, "nodes": proof_text.write(steps)})
+
+
+def hashed(forged: Document) -> Document:
     hashes: dict[int, str] = {}
     for node in forged["nodes"]:
         below = [hashes.get(child, "") for child in node["children"]]
@@ -198,7 +217,7 @@ def rehashed(forged: Document) -> bytes:
         )
         hashes[node["id"]] = node["hash"]
     forged["root_hash"] = forged["nodes"][-1]["hash"]
-    return canonical_json.encode(forged)
+    return forged
 
 
 def verified(data: bytes, *, with_facts: bool, facts: Any = FACTS) -> VerifiedProof:

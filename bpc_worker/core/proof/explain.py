@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from bpc_worker.core.base import derivation
+from bpc_worker.core.base.proof_text import Step
 from bpc_worker.core.proof.verify import VerifiedProof
 
 Sources = Mapping[tuple[str, str], Sequence[str]]  # (fact type, fact key) -> pointers into documents
@@ -32,7 +33,7 @@ def explain(proved: VerifiedProof, path: str, sources: Sources | None = None) ->
         lines.append(line)
         lines += [f"{'  ' * depth}  from {pointer}" for pointer in _pointers(node, sources or {})]
         notes = _notes(node, [proved.nodes[child] for child in children])
-        if _data(node).get("op") == "missingRequired":  # the fields themselves, not how each came about
+        if node.data.get("op") == "missingRequired":  # the fields themselves, not how each came about
             lines += [f"{'  ' * depth}  {_line(proved.nodes[child])}" for child in children]
             continue
         waiting += [
@@ -41,28 +42,21 @@ def explain(proved: VerifiedProof, path: str, sources: Sources | None = None) ->
     return lines
 
 
-def _children(node: Mapping[str, object]) -> list[int]:
+def _children(node: Step) -> list[int]:
     """Each once: a field whose value is a statement rests on it twice."""
-    below = node["children"]
-    listed = below if isinstance(below, list) else []
-    return list(dict.fromkeys(child for child in listed if isinstance(child, int)))
+    return list(dict.fromkeys(node.children))
 
 
-def _notes(node: Mapping[str, object], below: Sequence[Mapping[str, object]]) -> list[str]:
+def _notes(node: Step, below: Sequence[Step]) -> list[str]:
     """What a field rests on, beside its value and what was stated, was computed for it in vain."""
     statements = {derivation.ASSERT, derivation.COMPLIANCE_EMIT}
-    spare = ["" if each["type"] in statements else "  (computed, not used)" for each in below[1:]]
-    return ["", *spare] if _data(node).get("op") == "field" else [""] * len(below)
+    spare = ["" if each.type in statements else "  (computed, not used)" for each in below[1:]]
+    return ["", *spare] if node.data.get("op") == "field" else [""] * len(below)
 
 
-def _data(node: Mapping[str, object]) -> Mapping[str, object]:
-    data = node["data"]
-    return data if isinstance(data, dict) else {}
-
-
-def _pointers(node: Mapping[str, object], sources: Sources) -> list[str]:
-    data = _data(node)
-    if node["type"] != derivation.FACT_GET:
+def _pointers(node: Step, sources: Sources) -> list[str]:
+    data = node.data
+    if node.type != derivation.FACT_GET:
         return []
     if "prefix" not in data:
         found = sources.get((str(data["fact_type"]), str(data["fact_key"])), ())
@@ -78,9 +72,9 @@ def _by_prefix(fact_type: str, prefix: str, sources: Sources) -> Iterator[str]:
             yield from pointers
 
 
-def _line(node: Mapping[str, object]) -> str:
-    data = _data(node)
-    match node["type"]:
+def _line(node: Step) -> str:
+    data = node.data
+    match node.type:
         case derivation.CONST:
             draft = "draft " if "draft" in data else ""
             name = f"{draft}table {data['table']}" if "table" in data else "constant"

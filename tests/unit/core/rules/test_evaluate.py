@@ -27,9 +27,10 @@ from bpc_worker.core.rules.evaluate import (
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import NOWHERE, Limits, RuleError
-from bpc_worker.core.rules.typed import Aggregate, Const, Var
+from bpc_worker.core.rules.typed import Aggregate, BlockNode, Const, Var
 from bpc_worker.core.rules.types import INT, TEXT
 from bpc_worker.core.rules.values import Empty, Fact, Num, Quantity, encoded, published
+from tests.support.proofs import expanded
 from tests.unit.core.rules.support import (
     FACTS,
     LAW_DATE,
@@ -46,9 +47,7 @@ EVERYTHING = Path(__file__).with_name("everything.rules").read_text()
 
 
 def nodes_of(proof: bytes) -> list[Mapping[str, Any]]:
-    document = json.loads(proof)
-    assert isinstance(document, dict)
-    return list(document["nodes"])
+    return list(expanded(proof)["nodes"])
 
 
 def test_one_of_everything() -> None:
@@ -96,7 +95,7 @@ def test_the_proof_of_everything_is_canonical_and_verifies_with_and_without_the_
 
 
 def test_a_field_binds_its_path_type_audiences_and_citations() -> None:
-    document = json.loads(proof_of(EVERYTHING))
+    document = expanded(proof_of(EVERYTHING))
     node = document["nodes"][document["field_index"]["energy.total"]]
 
     assert node["data"] == {
@@ -402,9 +401,11 @@ def test_the_hash_of_facts_is_that_of_any_list() -> None:
 def test_names_of_what_a_lambda_takes() -> None:
     module = load(f"field a: Int = let y = 1; fold({STAGES}, 0, (acc, _x) => acc + y);")
     body = module.fields["a"].body
-    function = body.result.function  # type: ignore[union-attr]  # a block around a fold, as written above
-
+    assert isinstance(body, BlockNode)
+    assert isinstance(body.result, Aggregate)
+    function = body.result.function
     assert function is not None
+
     assert [capture_name(capture) for capture in function.captures] == ["y"]
     assert lambda_params(function) == {
         "lambda": "(acc, _x) => acc + y",

@@ -1,6 +1,6 @@
 import sys
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date
 from decimal import Decimal
 
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpc_worker.core.base import canonical_json, derivation, numbers
+from bpc_worker.core.base.calendar import Moment, month_of
 from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules.facts import make_fact
@@ -17,6 +18,7 @@ from bpc_worker.core.rules.values import (
     JsonValue,
     Num,
     Quantity,
+    Texts,
     Value,
     decoded,
     encoded,
@@ -41,7 +43,10 @@ plain_values = (
     | st.builds(Num, numerals)
     | st.builds(Quantity, numerals, st.sampled_from(sorted(UNITS)))
     | st.builds(JsonValue, json_values)
-    | st.builds(Empty, st.sampled_from(["withheld", "missing"]), texts)
+    | st.builds(Empty, st.sampled_from(["withheld", "missing"]), texts, st.none() | texts)
+    | st.dates().map(month_of)
+    | st.datetimes(timezones=st.just(UTC)).map(Moment)
+    | st.dictionaries(st.sampled_from(["en", "de", "pt-BR"]), st.just("x"), min_size=1).map(Texts)
 )
 decodable: st.SearchStrategy[Value] = st.recursive(
     plain_values, lambda inner: st.dictionaries(texts, inner, max_size=4), max_leaves=6
