@@ -160,7 +160,7 @@ def expanded(proof: bytes) -> Document:
         {"id": number, "type": step.type, "data": step.data, "children": list(step.children), "hash": ""}
         for number, step in enumerate(proof_text.read(decoded["nodes"]))
     ]
-    return json.loads(json.dumps(hashed({**decoded, "nodes": steps})))
+    return hashed({**decoded, "nodes": steps})
 
 
 def nodes(forged: Document, test: Callable[[Any], object]) -> list[Node]:

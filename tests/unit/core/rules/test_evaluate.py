@@ -27,7 +27,7 @@ from bpc_worker.core.rules.evaluate import (
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import NOWHERE, Limits, RuleError
-from bpc_worker.core.rules.typed import Aggregate, Const, Var
+from bpc_worker.core.rules.typed import Aggregate, BlockNode, Const, Var
 from bpc_worker.core.rules.types import INT, TEXT
 from bpc_worker.core.rules.values import Empty, Fact, Num, Quantity, encoded, published
 from tests.support.proofs import expanded
@@ -401,9 +401,11 @@ def test_the_hash_of_facts_is_that_of_any_list() -> None:
 def test_names_of_what_a_lambda_takes() -> None:
     module = load(f"field a: Int = let y = 1; fold({STAGES}, 0, (acc, _x) => acc + y);")
     body = module.fields["a"].body
-    function = body.result.function  # type: ignore[union-attr]  # a block around a fold, as written above
-
+    assert isinstance(body, BlockNode)
+    assert isinstance(body.result, Aggregate)
+    function = body.result.function
     assert function is not None
+
     assert [capture_name(capture) for capture in function.captures] == ["y"]
     assert lambda_params(function) == {
         "lambda": "(acc, _x) => acc + y",
