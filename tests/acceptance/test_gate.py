@@ -123,6 +123,7 @@ def test_on_another_day_the_same_facts_are_looked_at_anew(passports: Passports) 
     assert passports.run("gaps", first, "--date", WHOLE.isoformat()).returncode == 0
     product = passports.signed.db.one("SELECT identifier FROM battery_products")["identifier"]
     model = passports.run("gaps", str(product))
+    assert passports.run("gaps", str(product), "--date", WHOLE.isoformat()).returncode == 0
     assert "T-2     Weight (2): missing, required" in model.stdout  # of the newest version
 
 
