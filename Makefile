@@ -94,8 +94,8 @@ law: $(READY) ## the law's table into the rule text; after every change of bpc_w
 vectors: $(READY) ## the golden vectors are what a second implementation makes
 	$(BIN)/python tests/vectors/make_vectors.py --check
 
-mutants: $(READY) ## every operator and constant of the shipped rules, changed: its own tests must notice
-	$(BIN)/python -m tests.mutation.mutate_rules
+mutants: $(READY) ## the shipped rules changed in every small way, or in SAMPLE=… of them: their tests must notice
+	$(BIN)/python -m tests.mutation.mutate_rules $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 coverage-core: $(READY) ## every line and branch of the core; `make test` asks for it too
 	$(CORE_COVERED) -q tests/unit/core
