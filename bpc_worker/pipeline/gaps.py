@@ -18,7 +18,7 @@ from bpc_worker.domain.gap_reports import read_report
 from bpc_worker.domain.stored import StoredFact, read_stored
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.pipeline.passports import ListedVersion, find_version
+from bpc_worker.pipeline.passports import ListedVersion, find_version, named
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.rows import all_of, value
 
@@ -76,9 +76,13 @@ async def read_gaps(pipeline: PipelineSession, wanted: str) -> Gaps:
 async def gaps_if(
     pipeline: PipelineSession, wanted: str, *, law_date: date | None, battery_class: str | None
 ) -> Gaps:
-    """What its facts would lack on another day, or if the battery were of another class."""
+    """What its facts would lack on another day, or if the battery were of another class.
+
+    Of a model, by the identifier of its product: its newest version stands for all.
+    """
     async with pipeline.reading() as tx:
-        found = await find_version(pipeline, tx, wanted)
+        newest = await tx.query("passports/newest_of_model", named(pipeline, wanted))
+        found = await find_version(pipeline, tx, str(value(newest, UUID)) if newest else wanted)
         stored = await read_stored(tx, pipeline.tenant_id, found.passport_version_id)
     day = law_date or found.law_date
     made = _evaluated(stored.row.dsl, [_fact(each) for each in stored.facts], day, battery_class)
@@ -88,13 +92,13 @@ async def gaps_if(
 async def model_gaps(pipeline: PipelineSession, wanted: str) -> Gaps | None:
     """Of a model, by the identifier of its product; None where no battery of it has a passport."""
     async with pipeline.reading() as tx:
-        params = {"tenant_id": pipeline.tenant_id, "wanted": wanted}
-        total, *rows = all_of(await tx.query("passports/model_gaps", params), _ModelRow)
+        found = await tx.query("passports/model_gaps", named(pipeline, wanted))
+    total, *rows = all_of(found, _ModelRow)
     if not total.batteries:
         return None
-    found = tuple((msgspec.json.decode(each.gap or "", type=Gap), each.batteries) for each in rows)
+    gaps_of_all = tuple((msgspec.json.decode(each.gap or "", type=Gap), each.batteries) for each in rows)
     of = f"model {wanted}, {total.batteries} batteries"
-    return Gaps(of=of, law=total.law, gaps=found, batteries=total.batteries)
+    return Gaps(of=of, law=total.law, gaps=gaps_of_all, batteries=total.batteries)
 
 
 def _evaluated(dsl: str, facts: list[Fact], day: date, battery_class: str | None) -> Report:

@@ -36,17 +36,18 @@ class FoundPassport(Passport, frozen=True):
 
 async def find_version(pipeline: PipelineSession, tx: Tx, wanted: str) -> ListedVersion:
     """By its id; by the id of its passport, or by a serial number, the newest."""
-    rows = await tx.query("passports/find_versions", _wanted(pipeline, wanted))
+    rows = await tx.query("passports/find_versions", named(pipeline, wanted))
     return _only(all_of(rows, ListedVersion), "passport version")
 
 
 async def find_passport(pipeline: PipelineSession, tx: Tx, wanted: str) -> FoundPassport:
     """By its id or by a serial number."""
-    rows = await tx.query("passports/find_passports", _wanted(pipeline, wanted))
+    rows = await tx.query("passports/find_passports", named(pipeline, wanted))
     return _only(all_of(rows, FoundPassport), "passport")
 
 
-def _wanted(pipeline: PipelineSession, wanted: str) -> dict[str, object]:
+def named(pipeline: PipelineSession, wanted: str) -> dict[str, object]:
+    """The parameters of queries that find something by whatever people call it."""
     # What the database cannot hold is not in it.
     storable = not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in wanted)
     return {

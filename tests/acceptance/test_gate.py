@@ -5,6 +5,8 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -15,14 +17,14 @@ from bpc_worker.pipeline.passports import activate, compile_version
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
+from tests.support.database import Database
 from tests.support.pipeline import pipeline
 from tests.support.signed import Signed, clone
 from tests.support.worker import command, until, worker
 
 pytestmark = pytest.mark.acceptance
 
-SERIAL = "HLS-EV78-2028-000417"
-WHOLE, LATER = date(2028, 9, 15), date(2028, 10, 15)  # of the example: 2028-08-18
+WHOLE, LATER = date(2028, 9, 15), date(2028, 10, 15)  # the example's own is before these
 RULES = """
 field identity.class: Text for public = "EV";
 field condition.bms: Bool for nobody = missing("not declared");
@@ -69,23 +71,19 @@ def original(server: Server) -> Iterator[Passports]:
         with worker(db.url_as("bpc_worker")):
             state = path.ended(build)
             assert state.passport_version_id is not None, state.errors
-            snapshot = db.one("SELECT snapshot_id FROM passport_builds")["snapshot_id"]
-
-            async def another(pipeline: PipelineSession, day: date) -> str:
-                job = await compile_version(
-                    pipeline,
-                    SERIAL,
-                    snapshot_id=snapshot,
-                    rules="battery_core",
-                    law_date=day,  # type: ignore[arg-type]
-                )
-                ended = await wait_for_job(pipeline, job, seconds=60, looked=lambda _: None)
-                return str((ended.result or {})["passport_version_id"])
-
-            whole, later = (path.call(lambda each, day=day: another(each, day)) for day in (WHOLE, LATER))
+            whole, later = (path.call(partial(_another, db=db, day=day)) for day in (WHOLE, LATER))
             unsigned = "SELECT FROM passport_versions WHERE status = 'COMPILING'"
             until(lambda: not db.run(unsigned), within=60, what="all signatures", every=0.1)
         yield Passports(Signed(path, state.passport_version_id), whole, later)
+
+
+async def _another(pipeline: PipelineSession, *, db: Database, day: date) -> str:
+    """A version of the same facts, under the law of another day."""
+    made = db.one("SELECT passport_id, snapshot_id, name FROM passport_builds, rule_packages")
+    passport, snapshot, rules = map(str, made.values())
+    job = await compile_version(pipeline, passport, snapshot_id=UUID(snapshot), rules=rules, law_date=day)
+    ended = await wait_for_job(pipeline, job, seconds=60, looked=lambda _: None)
+    return str((ended.result or {})["passport_version_id"])
 
 
 @pytest.fixture
@@ -123,7 +121,9 @@ def test_on_another_day_the_same_facts_are_looked_at_anew(passports: Passports) 
     first = str(passports.signed.version)
 
     assert passports.run("gaps", first, "--date", WHOLE.isoformat()).returncode == 0
-    model = passports.run("gaps", "urn:example:helios:ev78")
+    product = passports.signed.db.one("SELECT identifier FROM battery_products")["identifier"]
+    model = passports.run("gaps", str(product))
+    assert passports.run("gaps", str(product), "--date", WHOLE.isoformat()).returncode == 0
     assert "T-2     Weight (2): missing, required" in model.stdout  # of the newest version
 
 

@@ -21,7 +21,7 @@ BATTERY = {
 FOLDER = """
 product: {name: "A battery", identifier: "urn:example:x"}
 passport: "x"
-rules: battery_core
+rules: RULES
 law_date: 2027-02-18
 documents: [{file: battery.json, kind: OTHER, mime_type: application/json}]
 """
@@ -46,7 +46,8 @@ def test_it_cannot_be_activated_and_its_report_names_every_missing_point_and_no_
     db: Database, tmp_path: Path
 ) -> None:
     pipeline(db, rules=read_rules("eu_battery"))
-    (tmp_path / "passport.yaml").write_text(FOLDER)
+    rules = str(db.one("SELECT name FROM rule_packages")["name"])
+    (tmp_path / "passport.yaml").write_text(FOLDER.replace("RULES", rules))
     (tmp_path / "battery.json").write_text(json.dumps({"battery": BATTERY}))
     url, tenant = db.url_as("bpc_app"), ("--tenant", "acme")
     with worker(db.url_as("bpc_worker")) as running:

@@ -1,4 +1,4 @@
-"""The battery whose passport was attacked when payloads had no salt: its facts, and rules that give its fields."""
+"""The battery whose passport was attacked when payloads had no salt: its facts, and rules for its fields."""
 
 from pathlib import Path
 

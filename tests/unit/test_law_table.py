@@ -14,12 +14,13 @@ points = law_table.read(law_table.POINTS)
 acts = law_table.read(law_table.ACTS)
 
 
-def test_the_rule_text_is_the_table():
+def test_the_rule_text_is_the_table() -> None:
     assert law_table.TEXT.read_text(encoding="utf-8") == law_table.text(points, acts), "run make law"
 
 
-def test_every_point_has_every_class_and_one_description():
-    classes, told = defaultdict(set), defaultdict(set)
+def test_every_point_has_every_class_and_one_description() -> None:
+    classes: dict[str, set[str]] = defaultdict(set)
+    told: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for row in points:
         classes[row["point"]].add(row["class"])
         told[row["point"]].add(tuple(row[column] for column in OF_THE_POINT))
@@ -30,7 +31,7 @@ def test_every_point_has_every_class_and_one_description():
 
 
 @pytest.mark.parametrize("row", points, ids=lambda row: f"{row['point']}-{row['class']}")
-def test_a_row_is_data(row):
+def test_a_row_is_data(row: law_table.Row) -> None:
     assert row["before"] in {"required", "optional", "not_yet", "not"}
     assert row["basis"] in {"law", "guidance", "registry", "standard"}
     assert row["gate"] in {"stop", "warn", "system", "no"}
@@ -44,12 +45,12 @@ def test_a_row_is_data(row):
         assert row["from"] == row["act"] == row["condition"] == ""
 
 
-def test_no_act_is_adopted_and_none_is_unused():
+def test_no_act_is_adopted_and_none_is_unused() -> None:
     assert {act["act"] for act in acts} == {row["act"] for row in points} - {""}
     assert not any(act["adopted"] for act in acts)
 
 
-def test_what_the_guidance_asks_of_each_class_in_february_2027():
+def test_what_the_guidance_asks_of_each_class_in_february_2027() -> None:
     """The counts of the Commission's guidance, points without their sub-points."""
     counts = Counter(
         (row["class"], _word(row))
@@ -68,7 +69,7 @@ def test_what_the_guidance_asks_of_each_class_in_february_2027():
     } == expected
 
 
-def _word(row):
+def _word(row: law_table.Row) -> str:
     if row["from"] > "2027-02-18" or row["act"] or not row["then"]:
         return row["before"]
     return "conditional" if row["condition"] else row["then"]

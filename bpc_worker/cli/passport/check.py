@@ -202,7 +202,7 @@ def explain(
     Exit codes: 0 shown, 1 the bundle is not valid, 2 it cannot be used, or no keys, 3 no such field.
 
     \b
-    Example: bpc-worker passport explain passport.zip carbon_footprint.per_kwh --keys keys.json
+    Example: bpc-worker passport explain passport.zip performance.energy --keys keys.json
     """
     from bpc_worker.core.base.messages import Kind
     from bpc_worker.core.passport.bundle import BundleError

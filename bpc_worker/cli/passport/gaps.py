@@ -49,7 +49,8 @@ def gaps(
 
     SERIAL is also the id of a version or of a passport. Of a MODEL, by the identifier of its product, each
     point is told that any of its batteries lacks, and how many do. What was found when a version was compiled
-    is stored with it; with --date or --category its facts are looked at anew.
+    is stored with it; with --date or --category its facts are looked at anew, of a model those of its newest
+    version.
 
     Exit codes: 0 nothing required is missing, 1 something is, or it was not checked against the law's list.
 
@@ -71,20 +72,11 @@ def gaps(
 async def _found(
     pipeline: "PipelineSession", wanted: str, *, law_date: "date | None", category: str | None
 ) -> "Gaps":
-    from bpc_worker.jobs.errors import Code, Permanent
     from bpc_worker.pipeline.gaps import gaps_if, model_gaps, read_gaps
 
-    try:
-        if law_date is None and category is None:
-            return await read_gaps(pipeline, wanted)
+    if law_date is not None or category is not None:
         return await gaps_if(pipeline, wanted, law_date=law_date, battery_class=category)
-    except Permanent as error:
-        if error.code != Code.NOT_FOUND:
-            raise
-        model = None if law_date or category else await model_gaps(pipeline, wanted)
-        if model is None:
-            raise
-        return model
+    return await model_gaps(pipeline, wanted) or await read_gaps(pipeline, wanted)
 
 
 def _about(found: "Gaps") -> dict[str, object]:
