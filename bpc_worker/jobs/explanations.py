@@ -104,7 +104,10 @@ EXPLANATIONS: dict[Code, Explanation] = {
     Code.RULE_ASSERTION_FAILED: _permanent(
         "An assertion of the rules does not hold for these facts.",
         "a document with an implausible value, or a rule that is too strict",
-        do=("the message quotes the assertion; correct the document, or publish better rules",),
+        do=(
+            "the message quotes the assertion and its field, the build also the values and their documents",
+            "correct the document, or publish better rules",
+        ),
     ),
     Code.DIVISION_BY_ZERO: _permanent(
         "A rule divides by a value that is zero here.",

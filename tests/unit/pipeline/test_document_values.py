@@ -1,5 +1,6 @@
 """What became of each value of a document, from its facts and from what was refused."""
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from bpc_worker.core.base import canonical_json
@@ -12,7 +13,7 @@ FIELDS = {
 }
 
 
-def _fact(fact_type: str, key: str, pointer: str, payload: dict[str, object]) -> FactFound:
+def _fact(fact_type: str, key: str, pointer: str, payload: Mapping[str, object]) -> FactFound:
     return FactFound(UUID(int=1), fact_type, key, 1, pointer, b"", canonical_json.encode(payload))
 
 
