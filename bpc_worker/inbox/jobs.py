@@ -45,7 +45,7 @@ def check_place(place: Place, meaning: Meaning) -> None:
         raise Permanent(
             Code.VALIDATION_ERROR,
             "nothing says whose document this is or what it tells: it lies outside TENANT/KIND/",
-            detail={"do": f"put it into TENANT/KIND, with one of the kinds {', '.join(KINDS)}"},
+            detail={"do": f"put it into TENANT/BOM, or the folder of another kind ({', '.join(KINDS)})"},
         )
     if not "".join(place).isprintable():
         raise Permanent(

@@ -30,7 +30,9 @@ def example_facts() -> list[Fact]:
 def test_the_parts_of_the_car_battery_weigh_what_it_weighs() -> None:
     found = example_facts()
     parts = sum(Decimal(str(fact.payload["mass_kg"])) for fact in found if fact.fact_type == "Component")
-    [whole] = [Decimal(str(fact.payload["mass_kg"])) for fact in found if fact.fact_type == "Battery"]
+    [whole] = [
+        Decimal(str(fact.payload["value"])) for fact in found if fact.fact_key == "composition.mass_kg"
+    ]
 
     assert abs(parts - whole) <= whole / 100
 
