@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bpc_worker.core.base.forms import FormError, parse_hash
+from bpc_worker.documents.mapping import Titles
 from bpc_worker.documents.model import Limits
 from bpc_worker.documents.problems import Problems, Unfit
 from bpc_worker.documents.reading import readings
 from bpc_worker.documents.reading.encodings import decoded
 from bpc_worker.documents.reading.json_text import decode
 from bpc_worker.documents.reading.record import Record, json_record
-from bpc_worker.documents.reading.table import lines
+from bpc_worker.documents.reading.table import csv_sheet, lines
 from bpc_worker.jobs.errors import Permanent
 
 _NEEDED = ("unique_identifier", "registration_id", "registered_at", "passport_sha256")
@@ -53,8 +54,9 @@ def _of_json(text: str, limits: Limits, problems: Problems) -> list[Record]:
 
 
 def _of_csv(text: str, limits: Limits, problems: Problems) -> list[Record]:
+    sheet = csv_sheet(text, Titles(), limits, problems)
     names = {name: name for name in _NEEDED}
-    return [line.record for line in lines(text, names, lambda _: _NEEDED, limits, problems)]
+    return [line.record for line in lines(sheet, names, lambda _: _NEEDED, problems)]
 
 
 def _registered(record: Record) -> Registered | None:

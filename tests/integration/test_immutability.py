@@ -48,7 +48,6 @@ MOVES = {
         "disabled_reason",
     },
     "webhook_subscriptions": {"active"},
-    "documents": {"sent_version_id", "sent_at"},
     "status_lists": {"token", "token_as_of", "token_key_id"},
     "operators": {"name", "address", "contact", "web", "identifiers"},
     "facilities": {"operator_id", "name", "address", "identifiers"},
