@@ -275,7 +275,7 @@ def test_a_record() -> None:
 
 def test_no_message_shows_what_stands_in_a_fact() -> None:
     secret = JsonValue("hidden-4711")
-    for name in ("toInt", "toBool", "toDate", "toList"):
+    for name in ("toInt", "toBool", "toDate", "toMonth", "toMoment", "toList"):
         with pytest.raises(RuleError) as caught:
             apply(name, {}, (secret,))
         assert "4711" not in f"{caught.value}{caught.value.hint}"
@@ -288,7 +288,10 @@ def test_no_message_shows_what_stands_in_a_fact() -> None:
 def test_whatever_it_is_given_an_operation_has_a_result_or_an_error_of_ours(
     name: str, operands: tuple[Value, ...]
 ) -> None:
-    parameters = {"scale": 2, "mode": "half_up", "unit": "kg", "name": "a", "message": "m", "names": ["a"]}
+    parameters = {
+        "scale": 2, "mode": "half_up", "unit": "kg", "name": "a", "message": "m", "names": ["a"],
+        "until": {"EV": "2027-02-18"},
+    }  # fmt: skip
     wanted = {each: parameters[each] for each in OPERATIONS[name].parameters}
     with suppress(RuleError):
         apply(name, wanted, operands)
