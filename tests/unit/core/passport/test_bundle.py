@@ -82,10 +82,10 @@ def test_a_whole_bundle_verifies_in_full() -> None:
     assert dict(found.checks) == {
         "receipt": f"sha256 {receipt_hash(MADE.receipt).hex()}",
         "signature": "Ed25519, key test-key",
-        "facts": "4, those of the snapshot",
-        "proof": "153 steps, full, with the facts",
-        "payload": "27 fields, as the rules give them",
-        "view": "28 disclosures of fields and statements, all there are",
+        "facts": "9, those of the snapshot",
+        "proof": "230 steps, full, with the facts",
+        "payload": "49 fields, as the rules give them",
+        "view": "50 disclosures of fields and statements, all there are",
         "qr": "names this passport",
     }
     assert found.receipt == MADE.receipt
