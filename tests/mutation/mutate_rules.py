@@ -23,7 +23,14 @@ from bpc_worker.files.rules import read_rules, shipped
 from tests.mutation.mutants import Mutant, mutants
 
 # (field or table, change) -> why no test can tell the mutant from the original
-EQUIVALENT: Mapping[tuple[str, str], str] = {}
+_WAITS = "never seen while no act is adopted; tests/unit/files/test_eu_battery.py adopts one"
+EQUIVALENT: Mapping[tuple[str, str], str] = {
+    (path, "missing -> withheld"): _WAITS
+    for path in (
+        "carbon.absolute", "carbon.model", "carbon.per_kwh", "recycled.cobalt", "recycled.lead",
+        "recycled.lithium", "recycled.nickel",
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
