@@ -74,7 +74,8 @@ def test_the_help_imports_nothing_heavy() -> None:
 def test_rules_check_and_test_of_the_shipped_module() -> None:
     checked, tested = run("rules", "check", "battery_core"), run("rules", "test", "battery_core")
 
-    assert (checked.returncode, checked.stdout) == (0, "")
+    assert checked.returncode == 0
+    assert checked.stdout == "battery_core: the table fullCyclesPerYear is a draft\n"
     assert "39 fields" in checked.stderr
     assert tested.returncode == 0
     assert "ok    worked_check  1 case\n" in tested.stdout

@@ -31,10 +31,13 @@ def check(file: str, *, as_json: bool) -> None:
     """
     module = _loaded(file, as_json=as_json)
     if as_json:
-        click.echo(json.dumps({"file": file, "ok": True, "errors": [], "warnings": [*module.warnings]}))
+        told = {"warnings": [*module.warnings], "drafts": sorted(module.drafts)}
+        click.echo(json.dumps({"file": file, "ok": True, "errors": [], **told}))
         return
     for warning in module.warnings:
         click.echo(printable(f"{file}: warning: {warning}"))
+    for name in sorted(module.drafts):
+        click.echo(f"{file}: the table {name} is a draft")
     found = ((module.fields, "field"), (module.tables, "table"), (module.tests, "test"))
     counts = ", ".join(counted(len(each), what) for each, what in found)
     click.echo(f"{file}: {counts}: no errors, {counted(len(module.warnings), 'warning')}", err=True)
@@ -168,7 +171,7 @@ def _refuse(file: str, source: str, error: "RuleError", *, as_json: bool) -> NoR
             "code": error.code, "message": error.message, "line": at.line, "column": at.column,
             "width": at.width, "hint": error.hint,
         }  # fmt: skip
-        click.echo(json.dumps({"file": file, "ok": False, "errors": [found], "warnings": []}))
+        click.echo(json.dumps({"file": file, "ok": False, "errors": [found], "warnings": [], "drafts": []}))
     else:
         click.echo(printable(f"{file}: {render(source, error)}"))
     raise SystemExit(EXIT_FAILED)

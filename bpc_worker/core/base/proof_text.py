@@ -78,10 +78,7 @@ def _passed_on(step: Step, steps: Sequence[Step]) -> list[object]:
     at = _PASSED_ON.get(name) if isinstance(name, str) else None
     if at is None or at >= len(step.children):
         return []
-    below = step.children[at]
-    if below >= len(steps):
-        return []
-    kind, data, _ = steps[below]
+    kind, data, _ = steps[step.children[at]]
     member = "value" if kind == CONST else _RESULT
     return [data[member]] if member in data else []
 
