@@ -51,12 +51,12 @@ def attachment_add(  # noqa: PLR0913 - one argument per option
     \b
     Example: bpc-worker attachment add doc.pdf --as declaration_of_conformity --audience public --tenant acme
     """
-    from bpc_worker.documents.mime_types import by_ending
+    from bpc_worker.documents.mime_types import of_attachment
     from bpc_worker.files.reading import read_at_most
     from bpc_worker.pipeline.documents import Upload
     from bpc_worker.pipeline.sending import send
 
-    mime_type = by_ending(file.name)
+    mime_type = of_attachment(file.name)
     if mime_type is None:
         fail(EXIT_USAGE, f"{file}: the ending does not tell what it is", "name it .pdf, .png, .jpg or .txt")
     said = Described(what=what, audience=audience, language=language, title=title)

@@ -4,6 +4,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from bpc_worker.pipeline.items import Versions, sizes, take_list
@@ -73,7 +74,7 @@ def test_a_battery_has_its_models_facts_and_its_own_from_list_to_signature(
         ("Value", "identity.manufacturing_month"),
     ]
     for serial, row in versions.items():
-        replayed = path.call(lambda pipeline, serial=serial: replay_version(pipeline, serial))
+        replayed = path.call(partial(replay_version, wanted=serial))
         assert replayed.part is None, replayed.message
         held, said = check(exported(db, row["passport_version_id"], tmp_path / serial))
         assert held, said

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
 
+import msgspec
 import psycopg
 import pytest
 
@@ -45,8 +46,8 @@ def in_force(db: Database) -> Iterator[Pipeline]:
     path = pipeline(db, rules=RULES)
     with worker(db.url_as("bpc_worker"), BPC_JOBS_POLL_INTERVAL_MS=100):
         items.with_model(path)
-        for name in ("Recycling AG", "Second Life GmbH"):
-            path.call(lambda pipeline, name=name: add_operator(pipeline, name, Told()))
+        path.call(lambda pipeline: add_operator(pipeline, "Recycling AG", Told()))
+        path.call(lambda pipeline: add_operator(pipeline, "Second Life GmbH", Told()))
         listed = str(items.sent(path, items.table(1), "SERIALS").document_version_id)
         versions = Versions("battery_core", date(2027, 2, 18))
         path.call(lambda pipeline: take_list(pipeline, items.PRODUCT, listed, versions=versions))
@@ -68,8 +69,7 @@ def activated(path: Pipeline, serial: str, versions: int) -> dict[str, dict[str,
     )
     assert isinstance(found, list)
     path.call(lambda pipeline: activate(pipeline, str(found[0]["passport_version_id"])))
-    fields: dict[str, dict[str, object]] = found[0]["fields"]
-    return fields
+    return msgspec.convert(found[0]["fields"], dict[str, dict[str, object]])
 
 
 def statuses(db: Database, serial: str) -> list[object]:

@@ -23,23 +23,18 @@ from bpc_worker.files.rules import read_rules, shipped
 from tests.mutation.mutants import Mutant, mutants
 
 # (field or table, change) -> why no test can tell the mutant from the original
-<<<<<<< HEAD
 _NO_ACT = "it has no value before an act is adopted, so its unit is never seen"
+_WAITS = "never seen while no act is adopted; tests/unit/files/test_eu_battery.py adopts one"
+_WAITING = (
+    "carbon.absolute", "carbon.model", "carbon.per_kwh", "recycled.cobalt", "recycled.lead",
+    "recycled.lithium", "recycled.nickel",
+)  # fmt: skip
 EQUIVALENT: Mapping[tuple[str, str], str] = {
     ("carbon.absolute", "tCO2e -> gCO2e"): _NO_ACT,
     ("carbon.absolute", "tCO2e -> kgCO2e"): _NO_ACT,
     ("carbon.per_kwh", "kgCO2e_per_kWh -> gCO2e_per_kWh"): _NO_ACT,
+    **{(path, "missing -> withheld"): _WAITS for path in _WAITING},
 }
-=======
-_WAITS = "never seen while no act is adopted; tests/unit/files/test_eu_battery.py adopts one"
-EQUIVALENT: Mapping[tuple[str, str], str] = {
-    (path, "missing -> withheld"): _WAITS
-    for path in (
-        "carbon.absolute", "carbon.model", "carbon.per_kwh", "recycled.cobalt", "recycled.lead",
-        "recycled.lithium", "recycled.nickel",
-    )
-}  # fmt: skip
->>>>>>> rulesB
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from bpc_worker.config.yaml import load_plain
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.attachments import ATTACHMENT, described
 from bpc_worker.documents.mapping import titles
-from bpc_worker.documents.mime_types import by_ending
+from bpc_worker.documents.mime_types import by_ending, of_attachment
 from bpc_worker.documents.model import KINDS
 from bpc_worker.documents.problems import Problems, Unfit, quoted
 from bpc_worker.documents.reading import readings
@@ -177,7 +177,8 @@ def _document(record: Record, folder: Path) -> DocumentEntry | None:
     record.only(("file", "kind", "mime_type", "number_format", "mapping", "attachment"))
     file = record.need("file", _text)
     kind = record.need("kind", _one_of([each for each in KINDS if each != _OF_MANY]))
-    mime_type = record.may("mime_type", _text) or (None if file is None else by_ending(file))
+    ending = of_attachment if kind == ATTACHMENT else by_ending
+    mime_type = record.may("mime_type", _text) or (None if file is None else ending(file))
     number_format = record.may("number_format", _one_of(_FORMATS))
     mapping = record.may("mapping", lambda value: _mapping(value, folder))
     if kind == ATTACHMENT:

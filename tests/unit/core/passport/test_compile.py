@@ -182,13 +182,8 @@ def test_the_order_of_facts_and_of_their_members_does_not_matter(seed: int) -> N
         (FACTS[1:], "Battery battery:X"),
         ((*FACTS, make_fact("Stage", "stage:4", {})), "Stage stage:4"),
         ((make_fact("Battery", "battery:X", {"years": 9}), *FACTS[1:]), "Battery battery:X"),
-<<<<<<< HEAD
         ((*FACTS, FACTS[0]), "Battery battery:X"),
-        ((), "Battery battery:X, Stage stage:1, Stage stage:2, Stage stage:3"),
-=======
-        ((*FACTS, FACTS[0]), "some are there twice"),
         ((), "Battery battery:X, Measured fade_pct, Stage stage:1, Stage stage:2, Stage stage:3"),
->>>>>>> language
     ],
     ids=["one less", "one more", "another content", "one twice", "none"],
 )
