@@ -18,7 +18,7 @@ CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-unit test-quick test-faults test-pooler check quick fmt fmt-check lint types imports \
-        catalogue vectors mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
+        catalogue law vectors points mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,11 +88,18 @@ imports: $(READY) ## who may import whom
 catalogue: $(READY) ## what the migrations make, for `bpc-worker doctor`; after every change of them or of functions
 	$(BIN)/python -m tests.support.catalogue
 
+law: $(READY) ## the law's table into the rule text; after every change of bpc_worker/files/law
+	$(BIN)/python -m tests.support.law_table
+
 vectors: $(READY) ## the golden vectors are what a second implementation makes
 	$(BIN)/python tests/vectors/make_vectors.py --check
 
-mutants: $(READY) ## every operator and constant of the shipped rules, changed: its own tests must notice
-	$(BIN)/python -m tests.mutation.mutate_rules
+points: $(READY) ## every point of the law's list, for every class and on three days, as golden batteries exercise it
+	$(BIN)/python -m tests.golden.expect --check
+	$(BIN)/python -m tests.golden.points
+
+mutants: $(READY) ## the shipped rules changed in every small way, or in SAMPLE=… of them: their tests must notice
+	$(BIN)/python -m tests.mutation.mutate_rules $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 coverage-core: $(READY) ## every line and branch of the core; `make test` asks for it too
 	$(CORE_COVERED) -q tests/unit/core

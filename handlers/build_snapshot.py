@@ -16,11 +16,15 @@ class BuildSnapshot(Payload, frozen=True):
     snapshot_id: UUID
     seal: bool = True
     passport_id: UUID | None = None  # what is known of it goes in, when sealed
+    battery_product_id: UUID | None = None  # of a model: what is known of it goes in, and it is the product's
     build_id: UUID | None = None
 
     def __post_init__(self) -> None:
-        if self.passport_id is not None and not self.seal:
+        about = [each for each in (self.passport_id, self.battery_product_id) if each is not None]
+        if about and not self.seal:
             raise ValueError("passport_id goes with seal: what is known of it is copied in when it is sealed")
+        if len(about) > 1:
+            raise ValueError("give passport_id or battery_product_id: it is of a battery or of a model")
 
 
 async def handle(payload: BuildSnapshot, ctx: Context) -> None:
@@ -28,7 +32,7 @@ async def handle(payload: BuildSnapshot, ctx: Context) -> None:
     async with ctx.reading() as reading:
         found = one(await reading.query("snapshots/read", params), Snapshot, "snapshot")
         facts = all_of(await reading.query("snapshots/items", params), FactRef)
-        about = await _about(payload, ctx, reading, found)
+        about = identity.untold(await _about(payload, ctx, reading, found), facts)
     try:
         sealed = _sealed(payload.snapshot_id, facts, ctx, about)
     except SnapshotError as error:
@@ -41,10 +45,13 @@ async def handle(payload: BuildSnapshot, ctx: Context) -> None:
 
 
 async def _about(payload: BuildSnapshot, ctx: Context, reading: Reading, found: Snapshot) -> list[Fact]:
-    """What is known now of the passport's battery; nothing more goes into what is sealed."""
-    if payload.passport_id is None:
+    """What is known now of the battery, or of its model; nothing more goes into what is sealed."""
+    if payload.passport_id is not None:
+        facts = await identity.facts_about(reading, ctx.job.tenant_id, payload.passport_id)
+    elif payload.battery_product_id is not None:
+        facts = await identity.facts_about_model(reading, ctx.job.tenant_id, payload.battery_product_id)
+    else:
         return []
-    facts = await identity.facts_about(reading, ctx.job.tenant_id, payload.passport_id)
     if found.status == SnapshotStatus.READY:
         raise Permanent(
             Code.SNAPSHOT_SEALED, "the snapshot is READY, nothing more goes into it; make another"
@@ -72,6 +79,8 @@ async def _close(
         await _write(tx, payload, ctx, _sealed(payload.snapshot_id, facts, ctx))
     elif found.status == SnapshotStatus.SEALED and not await _holds(tx, params, sealed):
         raise Permanent(Code.SNAPSHOT_SEALED, "the snapshot is sealed with other facts")
+    if payload.battery_product_id is not None:
+        await tx.query("models/add", params | {"battery_product_id": payload.battery_product_id})
     if build is not None and builds.waits_for(build, BuildStatus.SNAPSHOT, payload.snapshot_id):
         await builds.finish(tx, build, BuildStatus.SNAPSHOT, payload.snapshot_id)
         await tx.enqueue(builds.compile_job(build, payload.snapshot_id))

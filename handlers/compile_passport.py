@@ -16,7 +16,7 @@ from bpc_worker.core.passport.receipt import (
     status_list_of,
     status_list_uri,
 )
-from bpc_worker.domain import builds, status_lists
+from bpc_worker.domain import builds, failures, status_lists
 from bpc_worker.domain.checked_rules import check_shipped
 from bpc_worker.domain.compile_inputs import checked, read_inputs
 from bpc_worker.domain.compiling import Request, Response, compile_in_child, receipt_over
@@ -81,7 +81,11 @@ async def handle(payload: CompilePassport, ctx: Context) -> None:
         made = await _made(request, ctx)
     except Permanent as error:
         ctx.count(Tally.COMPILES, error.code)
-        await builds.give_up(ctx, payload.build_id, error, BuildStatus.COMPILE, payload.snapshot_id)
+        words = await _words(payload, ctx, error)
+        failed = failures.without_values(error)
+        await builds.give_up(
+            ctx, payload.build_id, failed, BuildStatus.COMPILE, payload.snapshot_id, words=words
+        )
     _measure(ctx, made)
     await ctx.complete(
         lambda tx: _write(tx, payload, ctx, request, made),
@@ -91,6 +95,15 @@ async def handle(payload: CompilePassport, ctx: Context) -> None:
             "proof_bytes": len(made.evaluated.proof),
         },
     )
+
+
+async def _words(payload: CompilePassport, ctx: Context, error: Permanent) -> str | None:
+    """For the build: with the values that the rules had read, and their documents."""
+    if not failures.values_read(error):
+        return None
+    params = {"tenant_id": ctx.job.tenant_id, "snapshot_id": payload.snapshot_id, "until": ctx.job.created_at}
+    sources = all_of(await ctx.read("snapshots/sources", params), failures.Source)
+    return failures.in_words(error, sources)
 
 
 async def _made(request: Request, ctx: Context) -> Made:
@@ -216,6 +229,7 @@ def _columns(request: Request, made: Made) -> dict[str, object]:
         "status_idx": receipt.status_list_idx,
         "fields": evaluated.fields,
         "disclosures": lines_of(evaluated.disclosures),
+        "gaps": evaluated.gaps,
         "receipt_hash": sha256(made.receipt_bytes),
         "disclosure_seed": request.disclosure_seed,
         "signing_key_id": receipt.signing_key_id,

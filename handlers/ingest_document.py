@@ -14,9 +14,11 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.documents.attachments import ATTACHMENT, described
+from bpc_worker.documents.mapping import titles
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import of_job
-from bpc_worker.domain.ingesting import Owner, folders_of
+from bpc_worker.domain.ingesting import Owner, folders_of, mapping_text
 from bpc_worker.domain.records import DocumentVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus
 from bpc_worker.handler_api import (
@@ -32,7 +34,7 @@ from bpc_worker.handler_api import (
 )
 from bpc_worker.rows import maybe, one
 
-Kind = Literal["BOM", "PCF", "DUE_DILIGENCE", "OTHER"]
+Kind = Literal["BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "SERIALS", "MEASUREMENTS", "ATTACHMENT", "OTHER"]
 NumberFormat = Literal["1.234,56", "1,234.56"]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
@@ -48,6 +50,7 @@ class IngestDocument(Payload, frozen=True):
     content_base64: str | None = None
     content_sha256: Sha256 | None = None  # of a blob
     number_format: NumberFormat | None = None
+    mapping: dict[str, object] | None = None
     build_id: UUID | None = None
 
     def __post_init__(self) -> None:
@@ -55,6 +58,10 @@ class IngestDocument(Payload, frozen=True):
             raise ValueError(f"give one of {', '.join(_PLACES)}")
         if not self.external_ref or not self.mime_type:
             raise ValueError("external_ref and mime_type are not empty")
+        if self.kind == ATTACHMENT:
+            described(self.mapping)
+        else:
+            titles(self.mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,7 @@ async def handle(payload: IngestDocument, ctx: Context) -> None:
         "kind": payload.kind,
         "mime_type": payload.mime_type,
         "number_format": payload.number_format,
+        "mapping": mapping_text(payload.mapping),
     }
     known = maybe(await ctx.read("documents/known", params), Known)
     if known is not None and known.status == DocumentStatus.REJECTED:
@@ -98,6 +106,7 @@ async def _write(
 ) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     version = await _keep(tx, payload, content, params)
+    await _is_sent(tx, payload, ctx, version)
     if build is None:
         if version.status != DocumentStatus.VALIDATED:
             await tx.enqueue(_parse(payload, ctx, version))
@@ -113,6 +122,7 @@ async def _refuse(payload: IngestDocument, known: Known, ctx: Context) -> None:
 
     async def write(tx: Tx) -> None:
         build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
+        await _is_sent(tx, payload, ctx, known)
         taken = build is not None and await builds.take_document(
             tx, build, payload.external_ref, known.document_version_id
         )
@@ -134,6 +144,14 @@ async def _keep(tx: Tx, payload: IngestDocument, content: Content, params: dict[
         await tx.query("documents/add_version", document)
         rows = await tx.query("documents/known", params)
     return one(rows, Known, "document version")
+
+
+async def _is_sent(tx: Tx, payload: IngestDocument, ctx: Context, version: Known) -> None:
+    """From now on the name means this version, whether its bytes are new or came before."""
+    name = {"tenant_id": ctx.job.tenant_id, "kind": payload.kind, "external_ref": payload.external_ref}
+    await tx.query("documents/add", name)
+    sent = {"document_version_id": version.document_version_id, "sent_at": ctx.job.created_at}
+    await tx.query("documents/sent", name | sent)
 
 
 def _parse(payload: IngestDocument, ctx: Context, version: Known) -> NewJob:

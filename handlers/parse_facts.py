@@ -36,18 +36,19 @@ class ParsedFact(msgspec.Struct, frozen=True):
     schema_version: int
     canonical: bytes
     pointer: str
+    item: str | None
 
 
 class Response(msgspec.Struct, frozen=True):
     facts: list[ParsedFact] = []
     code: str | None = None  # set when it was rejected
-    mistakes: list[Problem] = []
+    mistakes: list[Problem] = []  # what it was rejected for, or single values that were not taken
 
 
 def parse(request: Request) -> Response:
     """In a child: the content is whatever somebody sent."""
     match parse_document(request.content, request.declared):
-        case Accepted(facts=found):
+        case Accepted(facts=found, refused=refused):
             facts = [
                 ParsedFact(
                     fact.fact_type,
@@ -55,10 +56,11 @@ def parse(request: Request) -> Response:
                     fact.schema_version,
                     canonical_json.encode(fact.payload),
                     fact.pointer,
+                    fact.item,
                 )
                 for fact in found
             ]
-            return Response(facts=facts)
+            return Response(facts=facts, mistakes=[*refused])
         case rejected:
             return Response(code=rejected.code, mistakes=[*rejected.problems])
 
@@ -75,14 +77,17 @@ async def handle(payload: ParseFacts, ctx: Context) -> None:
         await _reject(ctx, payload, document, Code.VALIDATION_ERROR, document.errors or [])
     else:
         declared = Declared(
-            kind=document.kind, mime_type=document.mime_type, number_format=document.number_format
+            kind=document.kind,
+            mime_type=document.mime_type,
+            number_format=document.number_format,
+            mapping=None if document.mapping is None else msgspec.json.decode(document.mapping, type=dict),
         )
         found = await ctx.child(PARSE, Request(declared, await ctx.blob(document.sha256)))
         if found.code is not None:
             await _reject(ctx, payload, document, found.code, msgspec.to_builtins(found.mistakes))
         await ctx.complete(
-            lambda tx: _accept(tx, payload, ctx, document, found.facts),
-            result={"facts": len(found.facts)},
+            lambda tx: _accept(tx, payload, ctx, document, found),
+            result={"facts": len(found.facts), "refused": len(found.mistakes)},
         )
 
 
@@ -92,11 +97,10 @@ async def _go_on(tx: Tx, payload: ParseFacts, ctx: Context) -> None:
         await builds.documents_done(tx, build, actor_id=of_job(ctx.job))
 
 
-async def _accept(
-    tx: Tx, payload: ParseFacts, ctx: Context, document: Document, facts: Sequence[ParsedFact]
-) -> None:
+async def _accept(tx: Tx, payload: ParseFacts, ctx: Context, document: Document, found: Response) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-    if await _judged(tx, ctx, document, DocumentStatus.VALIDATED, None):
+    facts, refused = found.facts, msgspec.to_builtins(found.mistakes)
+    if await _judged(tx, ctx, document, DocumentStatus.VALIDATED, refused or None):
         columns: dict[str, object] = {
             "tenant_id": ctx.job.tenant_id,
             "fact_types": [fact.fact_type for fact in facts],
@@ -105,10 +109,13 @@ async def _accept(
             "canonicals": [fact.canonical for fact in facts],
         }
         await tx.query("facts/add", columns)
-        pointers = [fact.pointer for fact in facts]
-        sources = {"document_version_id": document.document_version_id, "pointers": pointers}
+        sources = {
+            "document_version_id": document.document_version_id,
+            "pointers": [fact.pointer for fact in facts],
+            "items": [fact.item for fact in facts],
+        }
         await tx.query("facts/add_sources", columns | sources)
-        await _tell(tx, ctx, document, "DOCUMENT_VALIDATED", {"facts": len(facts)})
+        await _tell(tx, ctx, document, "DOCUMENT_VALIDATED", {"facts": len(facts), "refused": len(refused)})
     if build is not None and await builds.has_document(tx, build, payload.document_version_id):
         await builds.documents_done(tx, build, actor_id=of_job(ctx.job))
 

@@ -13,9 +13,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no
 @click.group(
     cls=Group,
     modules=(
-        "audit", "carrier", "config", "database", "dead", "demo", "doctor", "documents", "enqueue", "jobs",
-        "keys", "operators", "passport", "pauses", "products", "rules", "serials", "snapshots", "tenants",
-        "watch", "webhook", "worker",
+        "attachments", "audit", "carrier", "config", "database", "dead", "demo", "doctor", "documents",
+        "enqueue", "imports", "jobs", "keys", "lives", "models", "operators", "passport", "pauses",
+        "products", "registry", "rules", "serials", "snapshots", "tenants", "watch", "webhook", "worker",
     ),
     epilog=_EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},

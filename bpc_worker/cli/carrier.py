@@ -1,9 +1,7 @@
 """The commands about the code on a battery: labels for lists of serial numbers, and their templates."""
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
@@ -21,6 +19,7 @@ from bpc_worker.cli._common.output import (
     printable,
     tell,
 )
+from bpc_worker.cli._common.progress import progress
 from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli._common.startup import settings_from
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     from bpc_worker.carrier.template import Template
 
 _SHOWN = 5
-_STEPS = 10  # so often progress is told where there is no terminal
 
 
 class _Options(TypedDict):
@@ -134,8 +132,8 @@ def carrier_make(**options: Unpack[_Options]) -> None:
 
     try:
         order = _order(options)
-        with _progress(len(order.labels)) as progress:
-            table = make(order, options["out"], processes=_processes(options), progress=progress)
+        with progress(len(order.labels), "codes") as advance:
+            table = make(order, options["out"], processes=_processes(options), progress=advance)
     except CarrierError as error:
         fail(EXIT_USAGE, *map(printable, error.problems))
     except UnfinishedError as error:
@@ -236,22 +234,3 @@ def _looked_up(path: Path, options: _Options) -> "list[Entry]":
 
 def _processes(options: _Options) -> int:
     return options["processes"] or len(os.sched_getaffinity(0))
-
-
-@contextmanager
-def _progress(total: int) -> "Iterator[Callable[[int], None]]":
-    """A bar at a terminal, else a line now and then."""
-    if sys.stderr.isatty():
-        with click.progressbar(length=total, label="codes", file=sys.stderr, show_pos=True) as bar:
-            yield bar.update
-        return
-    done = told = 0
-
-    def advance(more: int) -> None:
-        nonlocal done, told
-        done += more
-        if (done - told) * _STEPS >= total or done == total:
-            told = done
-            tell(f"{done} of {total} codes")
-
-    yield advance

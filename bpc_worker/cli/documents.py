@@ -1,6 +1,8 @@
 """The commands about documents: send in, list, show, facts."""
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -31,12 +33,14 @@ from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 from bpc_worker.domain.states import DocumentStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from bpc_worker.pipeline.document_values import ValueSeen
     from bpc_worker.pipeline.documents import DocumentDetail, FactFound, Upload, Waited
 
-_ID = "ID is the id of a version or its sha256, or a document's id or name: then its newest version."
-_KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "OTHER")
+_ID = "ID is the id of a version or its sha256, or a document's id or name: then the version sent last."
+_KINDS = ("BOM", "PCF", "DUE_DILIGENCE", "DATA_SHEET", "SERIALS", "MEASUREMENTS", "ATTACHMENT", "OTHER")
 _NUMBER_FORMATS = ("1.234,56", "1,234.56")
 _STDIN = "-"
+_MOST_VALUES = 500  # that are shown to a person
 
 
 @main.group(epilog=_ID)
@@ -47,9 +51,12 @@ def document() -> None:
 @document.command("add")
 @click.argument("file")
 @click.option("--kind", type=click.Choice(_KINDS, case_sensitive=False), required=True, help="What it tells.")
-@click.option("--mime-type", help="Default: by the ending, .csv or .json.")
+@click.option("--mime-type", help="Default: by the ending, .csv, .json or .xlsx.")
 @click.option("--ref", help="Name of the document over all its versions; default: the name of the file.")
 @click.option("--number-format", type=click.Choice(_NUMBER_FORMATS), help="How numbers in a CSV are written.")
+@click.option(
+    "--mapping", type=click.Path(path_type=Path), help="A mapping.yaml: what titles in a table mean."
+)
 @wait_options("its facts are read or it is rejected")
 @tenant_option
 @json_option("One JSON object.")
@@ -61,6 +68,7 @@ def document_add(  # noqa: PLR0913 - one argument per option
     mime_type: str | None,
     ref: str | None,
     number_format: str | None,
+    mapping: Path | None,
     wait: bool,
     timeout: float,
     tenant: str,
@@ -79,15 +87,12 @@ def document_add(  # noqa: PLR0913 - one argument per option
     from bpc_worker.pipeline.session import PipelineSession
 
     async def send(pipeline: PipelineSession) -> tuple[Upload, str, Waited | None]:
-        upload = _upload(
-            file, kind.upper(), mime_type, ref, number_format, pipeline.settings.limits.document_bytes
-        )
+        upload = _upload(file, kind.upper(), mime_type, ref, pipeline.settings.limits.document_bytes)
+        upload = replace(upload, number_format=number_format, mapping=_mapping(mapping))
         job_id = await add_document(pipeline, upload)
         waited = None
         if wait:
-            waited = await wait_for_document(
-                pipeline, job_id, upload.sha256, seconds=timeout, looked=patience()
-            )
+            waited = await wait_for_document(pipeline, job_id, upload, seconds=timeout, looked=patience())
         return upload, str(job_id), waited
 
     upload, job_id, waited = in_pipeline(config_path, tenant, send)
@@ -109,7 +114,9 @@ def _tell_outcome(waited: "Waited", digest: str) -> None:
         not_done(waited.job)
     else:
         tell(
-            f"{found.external_ref}: {counted(found.facts, 'fact')}; see `bpc-worker document facts {digest}`"
+            *(f"  {each.where}: {each.message}" for each in found.errors),
+            f"{found.external_ref}: {counted(found.facts, 'fact')}, {counted(len(found.errors), 'value')} "
+            f"refused; see `bpc-worker document show {digest}`",
         )
 
 
@@ -121,9 +128,16 @@ def _refuse(found: "DocumentDetail") -> NoReturn:
     raise SystemExit(EXIT_FAILED)
 
 
-def _upload(
-    file: str, kind: str, mime_type: str | None, ref: str | None, number_format: str | None, limit: int
-) -> "Upload":
+def _mapping(path: Path | None) -> Mapping[str, object] | None:
+    from bpc_worker.pipeline.builds.recipe import read_mapping
+
+    if path is None:
+        return None
+    with refused((OSError, ValueError), "docs/documents.md shows one", what=f"{path}: "):
+        return read_mapping(path)
+
+
+def _upload(file: str, kind: str, mime_type: str | None, ref: str | None, limit: int) -> "Upload":
     from bpc_worker.documents.mime_types import by_ending
     from bpc_worker.files.reading import read_at_most, take_at_most
     from bpc_worker.pipeline.documents import Upload
@@ -146,7 +160,6 @@ def _upload(
         kind=kind,
         mime_type=mime_type,
         external_ref=ref,
-        number_format=number_format,
     )
 
 
@@ -178,29 +191,47 @@ def document_list(
 
 @document.command("show", epilog=_ID)
 @click.argument("id_", metavar="ID")
+@click.option("--rules", help="NAME or NAME@VERSION; default: the newest published version of each package.")
 @tenant_option
 @json_option("One JSON object.")
 @config_option
-def document_show(id_: str, *, tenant: str, as_json: bool, config_path: str | None) -> None:
-    r"""Show a document: its status, what is wrong with it and where, and what it was used for.
+def document_show(
+    id_: str, *, rules: str | None, tenant: str, as_json: bool, config_path: str | None
+) -> None:
+    r"""Show a document: its status, and of every value which field uses it, or that it is kept or refused.
 
     \b
     Example: bpc-worker document show bom.csv --tenant acme
     """
-    from bpc_worker.pipeline.documents import document_detail
+    from bpc_worker.pipeline.document_values import document_values
 
-    found = in_pipeline(config_path, tenant, document_detail, id_)
+    found = in_pipeline(config_path, tenant, document_values, id_, rules=rules)
     if as_json:
         show_json(found)
         return
     fields = fields_of(
         found, "document_version_id", "document_id", "external_ref", "kind", "mime_type", "number_format",
-        "bytes", "sha256", "created_at", "status", "facts",
+        "mapping", "bytes", "sha256", "created_at", "status", "facts",
     )  # fmt: skip
-    fields += [("error", f"{each.where}: {each.message}") for each in found.errors]
+    if found.status == DocumentStatus.REJECTED:
+        fields += [("error", f"{each.where}: {each.message}") for each in found.errors]
     fields += [("snapshot", f"{each.snapshot_id} {each.status}") for each in found.snapshots]
     fields += [("build", f"{each.build_id} {each.state}") for each in found.builds]
+    fields += [("rules", each) for each in found.rules]
+    fields += [(each.fate, _value_text(each)) for each in found.values[:_MOST_VALUES]]
     show_fields(fields)
+    if len(found.values) > _MOST_VALUES:
+        tell(f"and {counted(len(found.values) - _MOST_VALUES, 'more value')}; --json shows all of them")
+
+
+def _value_text(seen: "ValueSeen") -> str:
+    """`/batteryMass: composition.mass_kg = 400.5, in composition.mass`"""
+    if seen.message:
+        return f"{seen.place}: {seen.message}"
+    named = f"{seen.name} = " if seen.name else ""
+    used = f", in {', '.join(seen.fields)}" if seen.fields else ""
+    value = seen.value if isinstance(seen.value, str) else json_text(seen.value)
+    return f"{seen.place}: {named}{value}{used}"
 
 
 @document.command("facts", epilog=_ID)

@@ -33,6 +33,20 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+class _PlainLoader(_Loader):
+    """For what senders write: a day that does not exist stays a text, so that its reader can say where."""
+
+
+def _time(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> object:
+    try:
+        return loader.construct_yaml_timestamp(node)
+    except ValueError:
+        return node.value
+
+
+_PlainLoader.add_constructor("tag:yaml.org,2002:timestamp", _time)
+
+
 def load_strict(text: str) -> object:
     """What the text says, aliases and all; YAMLError, ValueError or RecursionError when it is no YAML."""
     found: object = _Loader(text, aliases=True).get_single_data()
@@ -42,7 +56,7 @@ def load_strict(text: str) -> object:
 def load_plain(text: bytes) -> object:
     """What the text says; ValueError when it is no YAML, or more than plain."""
     try:
-        found: object = _Loader(text, aliases=False).get_single_data()
+        found: object = _PlainLoader(text, aliases=False).get_single_data()
     except _DuplicateKeyError as error:
         raise ValueError(f"a key stands twice in line {error.context_mark.line + 1}") from error
     except (yaml.YAMLError, RecursionError) as error:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
@@ -20,17 +19,18 @@ from psycopg.rows import dict_row
 from rich.console import Console
 
 from bpc_worker import wiring
-from bpc_worker.carrier.code import Printing, code_of, png
 from bpc_worker.config.settings import Settings
-from bpc_worker.demo.files import list_files
-from bpc_worker.demo.screen import Screen, Step, draw_code
-from bpc_worker.demo.withheld import withheld
+from bpc_worker.demo.companies import BATTERIES, examples, set_up
+from bpc_worker.demo.proving import connected, environment, prove
+from bpc_worker.demo.screen import Screen, Step
+from bpc_worker.demo.stage import DATABASE, TENANT, Stage
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.files.rules import read_rules
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import JobId
 from bpc_worker.pipeline import tenants as queue
-from bpc_worker.pipeline.builds.start import BuildState, build_state, read_folder, start_build
+from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.builds.start import BuildState, build_state, start_build
 from bpc_worker.pipeline.jobs import wait_for_job
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
@@ -40,8 +40,7 @@ from bpc_worker.postgres.migrate import is_of_an_earlier_baseline
 from bpc_worker.registry import Registry
 from bpc_worker.waiting.polling import poll
 
-DATABASE = "bpc_demo"
-TENANT = "demo"
+RULES = "eu_battery"
 
 _LONGEST_SECONDS = 120.0
 _LOOK_SECONDS = 0.05
@@ -54,17 +53,6 @@ _LEASE = {
 _WORKER_LOGIN = "bpc_demo_worker"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """Where the demo is played."""
-
-    settings: Settings
-    registry: Registry
-    url: str
-    out: Path
-    console: Console
-
-
 def begin_anew(embedded: Embedded) -> bool:
     """Whether the demo's own database was of an earlier baseline of the schema; then it is empty now."""
     earlier = is_of_an_earlier_baseline(embedded.url)
@@ -73,38 +61,53 @@ def begin_anew(embedded: Embedded) -> bool:
     return earlier
 
 
-def play(settings: Settings, registry: Registry, url: str, out: Path, *, chaos: bool = False) -> int:
-    """0 when a passport was made, verified and replayed."""
+def play(
+    settings: Settings,
+    registry: Registry,
+    url: str,
+    out: Path,
+    *,
+    chaos: bool = False,
+    batteries: Sequence[str] = BATTERIES[:1],
+) -> int:
+    """0 when a passport of each was made, brought into force, verified and replayed."""
     stage = Stage(settings=settings, registry=registry, url=url, out=out, console=Console(soft_wrap=True))
     try:
-        return asyncio.run(_play(stage, chaos=chaos))
+        return asyncio.run(_play(stage, batteries, chaos=chaos))
     except Permanent as error:
         stage.console.print(f"[red]the demo cannot go on:[/] {error.message}", highlight=False)
         return 1
 
 
-async def _play(stage: Stage, *, chaos: bool) -> int:
+async def _play(stage: Stage, batteries: Sequence[str], *, chaos: bool) -> int:
     await queue.add_tenant(stage.settings, stage.url, TENANT)
+    states: dict[str, BuildState] = {}
     async with open_pipeline(stage.settings, stage.registry, stage.url, TENANT) as pipeline:
         with _workers(stage, 2 if chaos else 1) as workers:
             await _publish_rules(stage, pipeline)
-            state = await _build(stage, pipeline, workers if chaos else ())
+            for battery in batteries:
+                states[battery] = await _build(stage, pipeline, battery, workers if chaos else ())
+    several = len(states) > 1
+    return max([_proved(stage, state, f"{name}-" if several else "") for name, state in states.items()])
+
+
+def _proved(stage: Stage, state: BuildState, named: str) -> int:
     if state.state != BuildStatus.DONE or state.passport_version_id is None:
         return _stopped(stage, state)
-    return _prove(stage, state.passport_version_id)
+    return prove(stage, state.passport_version_id, named)
 
 
 async def _publish_rules(stage: Stage, pipeline: PipelineSession) -> None:
     """A key that signs, and rules whose own tests pass."""
     signer = wiring.keyring(stage.settings).signer
     await add_key(pipeline, signer.key_id, signer.public_key)
-    rules = await add_rules(pipeline, "battery_core", read_rules("battery_core"))
+    rules = await add_rules(pipeline, RULES, read_rules(RULES))
     if rules.status == RulesStatus.DRAFT:
-        stage.console.print("[bold]Rules[/]  battery_core: a worker runs the module's own tests …")
-        result = await _ended(pipeline, await run_rule_tests(pipeline, "battery_core"))
+        stage.console.print(f"[bold]Rules[/]  {RULES}: a worker runs the module's own tests …")
+        result = await _ended(pipeline, await run_rule_tests(pipeline, RULES))
         stage.console.print(f"[bold]Rules[/]  all pass: {result}")
-    await publish_rules(pipeline, "battery_core")
-    stage.console.print(f"[bold]Rules[/]  battery_core version {rules.version} is published", highlight=False)
+    await publish_rules(pipeline, RULES)
+    stage.console.print(f"[bold]Rules[/]  {RULES} version {rules.version} is published", highlight=False)
 
 
 async def _ended(pipeline: PipelineSession, job_id: JobId) -> str:
@@ -116,12 +119,15 @@ async def _ended(pipeline: PipelineSession, job_id: JobId) -> str:
     raise Permanent("TIMEOUT", f"no worker ran the tests within {_LONGEST_SECONDS:g} s")
 
 
-async def _build(stage: Stage, pipeline: PipelineSession, victims: Sequence["Worker"]) -> BuildState:
-    with as_file(files("bpc_worker.demo") / "examples" / "ev") as folder:
+async def _build(
+    stage: Stage, pipeline: PipelineSession, battery: str, victims: Sequence["Worker"]
+) -> BuildState:
+    with as_file(examples() / battery) as folder:
         read = read_folder(folder, document_bytes=stage.settings.limits.document_bytes)
+    await set_up(pipeline, battery, read.recipe)
     names = ", ".join(document.entry.file for document in read.documents)
     stage.console.print(f"[bold]Build[/]  {read.recipe.product.name}: {names}", highlight=False)
-    with _connection(stage.url) as connection, ExitStack() as cleanup:
+    with connected(stage.url) as connection, ExitStack() as cleanup:
         screen = cleanup.enter_context(Screen(stage.console))
         trap = Trap(stage.url, victims, screen) if victims else None
         build = await start_build(pipeline, read, again=True)
@@ -187,12 +193,12 @@ class Worker:
 def _workers(stage: Stage, count: int) -> Iterator[list[Worker]]:
     """Real workers, with a login that may do no more than a worker needs; stopped at the end."""
     names = [f"worker-{number}" for number in range(1, count + 1)]
-    environment = _environment(_as_worker(stage.url)) | (_LEASE if count > 1 else {})
+    surroundings = environment(_as_worker(stage.url)) | (_LEASE if count > 1 else {})
     workers = [
         Worker(
             name,
             subprocess.Popen(
-                [sys.executable, "-m", "bpc_worker", "run"], env=environment | {"BPC_WORKER_ID": name}
+                [sys.executable, "-m", "bpc_worker", "run"], env=surroundings | {"BPC_WORKER_ID": name}
             ),
         )
         for name in names
@@ -217,80 +223,8 @@ def _as_worker(url: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{_WORKER_LOGIN}@{parts.netloc.rpartition('@')[2]}"))
 
 
-def _environment(url: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("BPC_")}
-    return kept | {"BPC_DATABASE_URL": url, "BPC_HTTP_PORT": "0", "BPC_LOG_LEVEL": "error"}
-
-
-@contextmanager
-def _connection(url: str) -> Iterator[psycopg.Connection[dict[str, object]]]:
-    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
-        yield connection
-
-
 def _stopped(stage: Stage, state: BuildState) -> int:
     stage.console.print(f"[red]the build did not end as it should[/]: it is {state.state}")
     for error in state.errors or []:
         stage.console.print(f"  {error}", highlight=False, markup=False)
     return 1
-
-
-def _prove(stage: Stage, version_id: UUID) -> int:
-    """With the commands that anybody else would use."""
-    stage.out.mkdir(parents=True, exist_ok=True)
-    names = (f"passport-{version_id}.zip", "keys.json", "public.sd-jwt", "qr.png")
-    bundle, keys, view, picture = (stage.out / name for name in names)
-    with _connection(stage.url) as connection:
-        [row] = connection.execute(
-            "SELECT unique_identifier, disclosures FROM passport_versions WHERE passport_version_id = %s",
-            [version_id],
-        ).fetchall()
-    identifier = str(row["unique_identifier"])
-    picture.write_bytes(png(code_of(identifier, Printing())))
-    draw_code(stage.console, identifier)
-    stage.console.print(f"[bold]The code on the battery[/]  {identifier}\n", highlight=False)
-    public = ("--audience", "public")
-    export = ("passport", "export", str(version_id), "--tenant", TENANT)
-    steps = (
-        (*export, "--out", str(bundle)),
-        ("keys", "export", "--tenant", TENANT, "--out", str(keys)),
-        (*export, "--format", "view", *public, "--out", str(view)),
-        ("passport", "verify", str(view), *public, "--id", identifier, "--keys", str(keys)),
-        ("passport", "verify", str(bundle), "--keys", str(keys)),
-        ("passport", "replay", str(version_id), "--tenant", TENANT),
-        ("audit", "verify", "--tenant", TENANT),
-    )
-    failed = [step for step in steps if _run(stage, step) != 0]
-    list_files(stage.out, [picture, *(Path(step[-1]) for step in steps[:3] if step not in failed)])
-    if failed:
-        stage.console.print(f"[red]{len(failed)} of these commands failed[/]")
-        return 1
-    hidden = withheld(bytes(memoryview(row["disclosures"])), view.read_text())  # type: ignore[arg-type]
-    stage.console.print(
-        f"\n[bold]The public view withholds {len(hidden)}[/], and does not tell that they are there:\n"
-        f"  {', '.join(hidden)}",
-        highlight=False,
-    )
-    _next(stage, bundle, keys)
-    return 0
-
-
-def _run(stage: Stage, arguments: tuple[str, ...]) -> int:
-    stage.console.print(f"[bold]$ bpc-worker {' '.join(arguments)}[/]", highlight=False)
-    ended = subprocess.run(  # noqa: S603 - our own commands
-        [sys.executable, "-m", "bpc_worker", *arguments], env=_environment(stage.url), check=False
-    )
-    return ended.returncode
-
-
-def _next(stage: Stage, bundle: Path, keys: Path) -> None:
-    stage.console.print(
-        f"\nThe passport is in {stage.out}/: {bundle.name} (its README.txt: how to check it with openssl),\n"
-        "public.sd-jwt for everybody, qr.png for the battery, keys.json with the public key. Next:\n"
-        f"  bpc-worker passport explain {bundle} carbon_footprint.per_kwh --keys {keys}\n"
-        f"  bpc-worker passport list --tenant {TENANT}     (with BPC_DATABASE_URL={stage.url})\n"
-        "  bpc-worker demo --chaos        a worker is killed in the middle, another takes over\n"
-        "  bpc-worker demo --clean        remove the demo's database and its files",
-        highlight=False,
-        markup=False,
-    )

@@ -1,7 +1,7 @@
 """Everything wrong with a document, collected up to a limit."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 from bpc_worker.documents.model import PAYLOAD_TOO_LARGE, VALIDATION_ERROR, Problem, Rejected
@@ -23,6 +23,8 @@ class Problems:
         self._listed: list[Problem] = []
         self._unlisted = 0
         self._code = VALIDATION_ERROR
+        self._refused: list[Problem] = []
+        self._unlisted_refused = 0
 
     def __bool__(self) -> bool:
         return bool(self._listed or self._unlisted)
@@ -37,20 +39,38 @@ class Problems:
         else:
             self._listed.append(Problem(where=where, message=message))
 
+    def refuse(self, where: str, message: str) -> None:
+        """A value that is not taken, in a document that otherwise is."""
+        if len(self._refused) >= self._at_most:
+            self._unlisted_refused += 1
+        else:
+            self._refused.append(Problem(where=where, message=message))
+
+    @property
+    def refused(self) -> tuple[Problem, ...]:
+        return (*self._refused, *_rest(self._unlisted_refused))
+
     def too_large(self, where: str, message: str) -> None:
         self._code = PAYLOAD_TOO_LARGE
         self.add(where, message)
 
-    def unknown(self, where: str, name: str, known: Iterable[str]) -> None:
-        """A name that means nothing here; the nearest one that does is offered."""
-        if self.full:  # the search for a near name is the expensive part
+    def advise(self, where: str, words: Callable[[], str]) -> None:
+        """A problem whose words are costly to find: once the list is full, they are not looked for."""
+        if self.full:
             self._unlisted += 1
         else:
-            self.add(where, f"{quoted(name)} is not known here; {_advice(name, known)}")
+            self.add(where, words())
+
+    def unknown(self, where: str, name: str, known: Iterable[str]) -> None:
+        """A name that means nothing here; the nearest one that does is offered."""
+        self.advise(where, lambda: f"{quoted(name)} is not known here; {_advice(name, known)}")
 
     def rejected(self) -> Rejected:
-        rest = [Problem(where="", message=f"and {self._unlisted} more")] if self._unlisted else []
-        return Rejected(code=self._code, problems=(*self._listed, *rest))
+        return Rejected(code=self._code, problems=(*self._listed, *_rest(self._unlisted)))
+
+
+def _rest(unlisted: int) -> list[Problem]:
+    return [Problem(where="", message=f"and {unlisted} more")] if unlisted else []
 
 
 def _advice(name: str, known: Iterable[str]) -> str:

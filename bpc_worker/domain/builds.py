@@ -121,9 +121,11 @@ async def stop_rejected(tx: Tx, build: Build | None, *, actor_id: str) -> None:
         await _tell_stopped(tx, build, BuildStatus.DOCUMENTS, Code.VALIDATION_ERROR, actor_id)
 
 
-async def stop(tx: Tx, build: Build, step: BuildStatus, error: Permanent, *, actor_id: str) -> None:
-    """Nothing more happens to it until somebody fixes what is said."""
-    errors = msgspec.json.encode([{"where": error.code, "message": error.message}]).decode()
+async def stop(
+    tx: Tx, build: Build, step: BuildStatus, error: Permanent, *, actor_id: str, words: str | None = None
+) -> None:
+    """Nothing more happens to it until somebody fixes what is said: the error, or more about it."""
+    errors = msgspec.json.encode([{"where": error.code, "message": words or error.message}]).decode()
     await tx.query("builds/stop", _params(build) | {"errors": errors})
     await _tell_stopped(tx, build, step, error.code, actor_id)
 
@@ -148,13 +150,17 @@ async def give_up(
     step: BuildStatus,
     about: UUID | None = None,
     *happened: Happened,
+    words: str | None = None,
 ) -> NoReturn:
-    """The job fails for good, and its build stops with the same words, if it waited for this very step."""
+    """The job fails for good, and its build stops, if it waited for this very step.
+
+    The words are for the build alone, where they may quote a document; without any, it has the error's.
+    """
 
     async def write(tx: Tx) -> None:
         build = await hold(tx, build_id, ctx.job.tenant_id)
         if build is not None and waits_for(build, step, about):
-            await stop(tx, build, step, error, actor_id=of_job(ctx.job))
+            await stop(tx, build, step, error, actor_id=of_job(ctx.job), words=words)
         await tell(tx, ctx.job, *happened)
 
     await ctx.reject(write, error)

@@ -8,7 +8,13 @@ from functools import lru_cache
 from uuid import UUID
 
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot
+from bpc_worker.core.passport.snapshot import (
+    FactRef,
+    SealedSnapshot,
+    SnapshotError,
+    check_facts,
+    open_snapshot,
+)
 from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.domain.mismatch import Mismatch, check_same
 from bpc_worker.domain.records import Fact, Passport, RulesText, SnapshotBytes
@@ -67,12 +73,12 @@ def _snapshot(row: SnapshotBytes, facts: list[Fact]) -> SealedSnapshot:
         raise Permanent(Code.SNAPSHOT_NOT_READY, f"the snapshot is {row.status}, not SEALED")
     try:
         sealed = open_snapshot(row.canonical, row.snapshot_hash)
+        check_same("snapshot_id", sealed.snapshot_id, row.snapshot_id)
+        check_facts(
+            sealed, (FactRef(each.fact_type, each.fact_key, sha256(each.canonical)) for each in facts)
+        )
     except SnapshotError as error:
         raise Mismatch("snapshot_hash", str(error)) from error
-    check_same("snapshot_id", sealed.snapshot_id, row.snapshot_id)
-    found = {FactRef(fact.fact_type, fact.fact_key, sha256(fact.canonical)) for fact in facts}
-    if found != set(sealed.facts) or len(found) != len(facts):
-        raise Mismatch("snapshot_hash", "the facts are not those that were sealed")
     return sealed
 
 

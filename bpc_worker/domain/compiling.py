@@ -25,6 +25,7 @@ from bpc_worker.core.rules.typed import TypedModule
 from bpc_worker.core.rules.values import Fact
 from bpc_worker.domain import records
 from bpc_worker.domain.checked_rules import checked_rules
+from bpc_worker.domain.failures import failed_in
 from bpc_worker.handler_api import Code, Permanent
 
 
@@ -58,14 +59,18 @@ def compile_in_child(request: Request) -> Response:
 
 def _compiled(request: Request, rules: TypedModule) -> Response:
     began = perf_counter()
-    made = evaluate_passport(
-        open_snapshot(request.snapshot, request.snapshot_hash),
-        map(_fact, request.facts),
-        rules,
-        request.identity,
-        salts=Salts(request.disclosure_seed),
-        sizes=Sizes(payload=request.payload_bytes, proof=request.proof_bytes),
-    )
+    held = [_fact(each) for each in request.facts]
+    try:
+        made = evaluate_passport(
+            open_snapshot(request.snapshot, request.snapshot_hash),
+            held,
+            rules,
+            request.identity,
+            salts=Salts(request.disclosure_seed),
+            sizes=Sizes(payload=request.payload_bytes, proof=request.proof_bytes),
+        )
+    except RuleError as error:
+        raise failed_in(request.dsl, rules, held, error) from error
     return Response(made, perf_counter() - began)
 
 

@@ -123,8 +123,8 @@ def _dpp(version: StoredVersion, shown: Mapping[str, object]) -> bytes:
         granularity=row.granularity,
         status=row.status,
         status_since=row.status_since,
-        operator=_identifiers(version, "Operator"),
-        facility=_identifiers(version, "Facility"),
+        operator=identifiers(version, "Operator"),
+        facility=identifiers(version, "Facility"),
     )
     try:
         return dpp.dpp(header, shown)
@@ -136,7 +136,7 @@ class _Identified(msgspec.Struct, frozen=True):
     identifiers: dict[str, str] = {}
 
 
-def _identifiers(version: StoredVersion, fact_type: str) -> dict[str, str]:
+def identifiers(version: StoredVersion, fact_type: str) -> dict[str, str]:
     """As they were when the snapshot was sealed."""
     for fact in version.facts:
         if fact.fact_type == fact_type:

@@ -28,24 +28,57 @@ class _Known(msgspec.Struct, frozen=True):
     product: dict[str, object]
     operator: dict[str, object] | None
     facility: dict[str, object] | None
+    registration_id: str | None
+
+
+class _KnownModel(msgspec.Struct, frozen=True):
+    product: dict[str, object]
+    facility: dict[str, object] | None
 
 
 async def facts_about(reading: Reading, tenant_id: UUID, passport_id: UUID) -> list[Fact]:
     params = {"tenant_id": tenant_id, "passport_id": passport_id}
     known = one(await reading.query("passports/known", params), _Known, "passport")
-    members = {
-        IDENTITY: known.identity,
-        "Product": known.product,
-        "Operator": known.operator,
-        "Facility": known.facility,
-    }
-    return [_fact(fact_type, found) for fact_type, found in members.items() if found is not None]
+    facts = copied(
+        {
+            IDENTITY: known.identity,
+            "Product": known.product,
+            "Operator": known.operator,
+            "Facility": known.facility,
+        }
+    )
+    return facts if known.registration_id is None else [*facts, _registration(known.registration_id)]
 
 
-def _fact(fact_type: str, members: Mapping[str, object]) -> Fact:
-    """What nobody has said is left out, so that a rule can ask whether it is there."""
-    told = {name: value for name, value in members.items() if value is not None and value != {}}
-    return Fact(fact_type, fact_type.lower(), canonical_json.encode(told))
+async def facts_about_model(reading: Reading, tenant_id: UUID, battery_product_id: UUID) -> list[Fact]:
+    """What is the same for all batteries of a product."""
+    params = {"tenant_id": tenant_id, "battery_product_id": battery_product_id}
+    known = one(await reading.query("products/known", params), _KnownModel, "product")
+    return copied({"Product": known.product, "Facility": known.facility})
+
+
+def copied(members: Mapping[str, Mapping[str, object] | None]) -> list[Fact]:
+    """Facts by their types; what nobody has said is left out, so that a rule can ask whether it is there."""
+    return [fact(each, each.lower(), _told(found)) for each, found in members.items() if found is not None]
+
+
+def _told(members: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in members.items() if value is not None and value != {}}
+
+
+def fact(fact_type: str, fact_key: str, payload: Mapping[str, object]) -> Fact:
+    return Fact(fact_type, fact_key, canonical_json.encode(dict(payload)))
+
+
+def _registration(registration_id: str) -> Fact:
+    """As a document would tell it: the registry has confirmed it since the last version."""
+    return fact("Value", "registry.registration_id", {"value": registration_id})
+
+
+def untold(about: Sequence[Fact], told: Sequence[FactRef]) -> list[Fact]:
+    """Those that no document tells: what a document says of a registration stands."""
+    named = {(each.fact_type, each.fact_key) for each in told}
+    return [each for each in about if (each.fact_type, each.fact_key) not in named]
 
 
 def reference(fact: Fact) -> FactRef:
@@ -56,7 +89,13 @@ async def copy_in(tx: Tx, tenant_id: UUID, snapshot_id: UUID, facts: Sequence[Fa
     """Into a snapshot that is BUILDING and held."""
     if not facts:
         return
-    columns = {
+    columns = await keep(tx, tenant_id, facts)
+    await tx.query("snapshots/copy_in", columns | {"snapshot_id": snapshot_id})
+
+
+async def keep(tx: Tx, tenant_id: UUID, facts: Sequence[Fact]) -> dict[str, object]:
+    """Facts that were found in no document; the columns by which they were added."""
+    columns: dict[str, object] = {
         "tenant_id": tenant_id,
         "fact_types": [each.fact_type for each in facts],
         "fact_keys": [each.fact_key for each in facts],
@@ -64,7 +103,7 @@ async def copy_in(tx: Tx, tenant_id: UUID, snapshot_id: UUID, facts: Sequence[Fa
         "canonicals": [each.canonical for each in facts],
     }
     await tx.query("facts/add", columns)
-    await tx.query("snapshots/copy_in", columns | {"snapshot_id": snapshot_id})
+    return columns
 
 
 def check_about(facts: Sequence[Fact], passport: Passport) -> None:

@@ -1,5 +1,6 @@
 """The job that ingests a document, whose bytes are a blob of the tenant's; folders it may come from."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -30,11 +31,17 @@ def folders_of(policy: Policy, owner: Owner) -> tuple[Path, ...]:
     return (*named, *policy.ingest_folders) if owner.alone else named
 
 
+def mapping_text(mapping: Mapping[str, object] | None) -> str | None:
+    """The one form in which a mapping is kept and compared."""
+    return None if mapping is None else msgspec.json.encode(mapping, order="deterministic").decode()
+
+
 def ingest_payload(declared: Declared, external_ref: str, digest: bytes) -> dict[str, object]:
     return {
         "kind": declared.kind,
         "mime_type": declared.mime_type,
         "external_ref": external_ref,
         "number_format": declared.number_format,
+        "mapping": declared.mapping,
         "content_sha256": digest.hex(),
     }

@@ -105,6 +105,7 @@ def documents_of_same(
     _check_bytes("proof", version.proof, made.proof)
     _check_bytes("fields", version.fields, made.fields)
     _check_bytes("disclosures", version.disclosures, lines_of(made.disclosures))
+    _check_bytes("gaps", version.gaps, made.gaps)
     receipt, canonical = receipt_over(request, made, max_bytes=max_bytes)
     _check_receipt(version.receipt, canonical)
     check_same("proof_root_hash", version.proof_root_hash, receipt.proof_root_hash)

@@ -81,6 +81,7 @@ class DocumentVersion(msgspec.Struct, frozen=True):
     sha256: bytes
     mime_type: str
     number_format: str | None
+    mapping: str | None  # JSON
     bytes: int
     status: DocumentStatus
     created_at: datetime
@@ -167,6 +168,7 @@ class CompiledVersion(PassportVersion, frozen=True, kw_only=True):
     status_idx: int
     fields: bytes
     disclosures: bytes
+    gaps: bytes
     disclosure_seed: bytes
     view_signature: bytes | None
 

@@ -31,6 +31,7 @@ def compared(version: CompiledVersion) -> dict[str, str]:
         "proof": sha256(version.proof).hex(),
         "fields": sha256(version.fields).hex(),
         "disclosures": sha256(version.disclosures).hex(),
+        "gaps": sha256(version.gaps).hex(),
     }
 
 

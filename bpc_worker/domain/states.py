@@ -65,3 +65,13 @@ class Granularity(StrEnum):
     MODEL = "model"
     BATCH = "batch"
     ITEM = "item"
+
+
+class LifeStatus(StrEnum):
+    """What a battery has become since it was made."""
+
+    RE_USED = "re-used"
+    REPURPOSED = "repurposed"
+    REMANUFACTURED = "remanufactured"
+    WASTE = "waste"
+    RECYCLED = "recycled"

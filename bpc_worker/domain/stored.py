@@ -42,6 +42,7 @@ class Row(PassportVersion, frozen=True, kw_only=True):
     status_idx: int
     fields: bytes
     disclosures: bytes
+    gaps: bytes
     disclosure_seed: bytes
     view_signature: bytes | None
     public_key: bytes | None

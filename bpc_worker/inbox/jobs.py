@@ -8,9 +8,10 @@ import msgspec
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
+from bpc_worker.documents.mapping import titles
 from bpc_worker.documents.mime_types import by_ending
-from bpc_worker.documents.model import Declared
-from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload
+from bpc_worker.documents.model import KINDS, Declared
+from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload, mapping_text
 from bpc_worker.inbox.layout import DECLARATION, Meaning, Place, kind_of, shown
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob, Priority
@@ -23,6 +24,10 @@ class FolderSays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     mime_type: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
     number_format: Literal["1.234,56", "1,234.56"] | None = None
+    mapping: dict[str, object] | None = None
+
+    def __post_init__(self) -> None:
+        titles(self.mapping)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +45,7 @@ def check_place(place: Place, meaning: Meaning) -> None:
         raise Permanent(
             Code.VALIDATION_ERROR,
             "nothing says whose document this is or what it tells: it lies outside TENANT/KIND/",
-            detail={"do": "put it into TENANT/BOM, TENANT/PCF, TENANT/DUE_DILIGENCE or TENANT/OTHER"},
+            detail={"do": f"put it into TENANT/BOM, or the folder of another kind ({', '.join(KINDS)})"},
         )
     if not "".join(place).isprintable():
         raise Permanent(
@@ -53,14 +58,14 @@ def check_place(place: Place, meaning: Meaning) -> None:
 def declared(place: Place, says: FolderSays) -> Declared:
     """Kind by the folder; MIME type by inbox.yaml, else by the ending."""
     mime_type = says.mime_type or by_ending(place[-1])
-    kind = kind_of(place)
+    kind, folder = kind_of(place), "/".join(place[:-1])
     if mime_type is None or kind is None:
         raise Permanent(
             Code.VALIDATION_ERROR,
             f"the ending {_ending(place) or 'that is missing'} does not tell what it is",
-            detail={"do": f"name it .csv or .json, or say mime_type in {'/'.join(place[:-1])}/{DECLARATION}"},
+            detail={"do": f"name it .csv, .json or .xlsx, or say mime_type in {folder}/{DECLARATION}"},
         )
-    return Declared(kind=kind, mime_type=mime_type, number_format=says.number_format)
+    return Declared(kind=kind, mime_type=mime_type, number_format=says.number_format, mapping=says.mapping)
 
 
 def key_of(what: Declared, digest: bytes) -> str:
@@ -69,6 +74,7 @@ def key_of(what: Declared, digest: bytes) -> str:
         "kind": what.kind,
         "mime_type": what.mime_type,
         "number_format": what.number_format,
+        "mapping": mapping_text(what.mapping),
         "sha256": digest.hex(),
     }
     return _KEY + sha256(canonical_json.encode(said)).hex()

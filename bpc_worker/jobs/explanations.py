@@ -104,7 +104,10 @@ EXPLANATIONS: dict[Code, Explanation] = {
     Code.RULE_ASSERTION_FAILED: _permanent(
         "An assertion of the rules does not hold for these facts.",
         "a document with an implausible value, or a rule that is too strict",
-        do=("the message quotes the assertion; correct the document, or publish better rules",),
+        do=(
+            "the message quotes the assertion and its field, the build also the values and their documents",
+            "correct the document, or publish better rules",
+        ),
     ),
     Code.DIVISION_BY_ZERO: _permanent(
         "A rule divides by a value that is zero here.",
@@ -153,6 +156,15 @@ EXPLANATIONS: dict[Code, Explanation] = {
         do=(
             "take it seriously: `detail.member` says what differs; find out who wrote the row",
             "`bpc-worker audit verify --tenant NAME`, then `bpc-worker passport build FOLDER --again`",
+        ),
+    ),
+    Code.PASSPORT_INCOMPLETE: _permanent(
+        "A passport version lacks what the law asks for, or has a finding that stops; it is not in force.",
+        "documents that were not sent, values that no rule could use, a condition that nobody declared",
+        do=(
+            "`bpc-worker passport gaps SERIAL --tenant NAME` says which document would bring each point",
+            "build it again with that",
+            "or let who has the role bpc_release answer for it: `passport activate --despite REASON`",
         ),
     ),
     Code.REPLAY_MISMATCH: _permanent(

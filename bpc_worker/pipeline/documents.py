@@ -10,7 +10,7 @@ import msgspec
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.model import Declared
 from bpc_worker.domain import blobs
-from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload
+from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload, mapping_text
 from bpc_worker.domain.records import DocumentVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
@@ -106,35 +106,46 @@ async def _queue(pipeline: PipelineSession, upload: Upload) -> JobId:
 async def wait_for_document(
     pipeline: PipelineSession,
     job_id: UUID,
-    digest: bytes,
+    upload: Upload,
     *,
     seconds: float,
     looked: Callable[[JobState], None] | None = None,
 ) -> Waited:
-    """Until its facts are read or it is rejected: first the ingestion, then the job that reads it."""
+    """Until its facts are read or it is rejected: first the ingestion, then the job that reads it.
+
+    The same bytes may have come with another declaration: what is told is of the one that was given.
+    """
     clock = asyncio.get_running_loop().time
     ends_at = clock() + seconds
     job = await wait_for_job(pipeline, job_id, seconds=seconds, looked=looked)
-    document = await _if_there(pipeline, digest)
+    document = await _if_there(pipeline, upload)
     if job.succeeded and document is not None and document.status == DocumentStatus.UPLOADED:
         parsing = await find_job(pipeline, "PARSE_FACTS", f"after {job_id}")
         if parsing is not None:
             job = await wait_for_job(pipeline, parsing, seconds=ends_at - clock(), looked=looked)
-            document = await _if_there(pipeline, digest)
+            document = await _if_there(pipeline, upload)
     return Waited(job, document)
 
 
-async def _if_there(pipeline: PipelineSession, digest: bytes) -> DocumentDetail | None:
-    try:
-        return await document_detail(pipeline, digest.hex())
-    except Permanent as error:
-        if error.code != Code.NOT_FOUND:
-            raise
+async def _if_there(pipeline: PipelineSession, upload: Upload) -> DocumentDetail | None:
+    params = {
+        "tenant_id": pipeline.tenant_id,
+        "sha256": upload.sha256,
+        "kind": upload.kind,
+        "mime_type": upload.mime_type,
+        "number_format": upload.number_format,
+        "mapping": mapping_text(upload.mapping),
+    }
+    async with pipeline.reading() as tx:
+        found = maybe(await tx.query("documents/known", params), DocumentVersion)
+    if found is None:
         return None
+    detail = await document_detail(pipeline, str(found.document_version_id))
+    return msgspec.structs.replace(detail, external_ref=upload.external_ref)
 
 
 async def find_document(pipeline: PipelineSession, tx: Tx, wanted: str) -> Document:
-    """By the id of a version or its sha256; by a document's id or name, its newest version."""
+    """By the id of a version or its sha256; by a document's id or name, the version that was sent last."""
     return await _found(pipeline, tx, wanted)
 
 

@@ -7,12 +7,14 @@ from uuid import UUID
 
 from bpc_worker.domain.event_chain import read_chain
 from bpc_worker.domain.events import Happened
+from bpc_worker.domain.lives import retire_predecessors
 from bpc_worker.domain.records import CompiledVersion, Passport, PassportVersion, Snapshot
 from bpc_worker.domain.signed_versions import check_signed
 from bpc_worker.domain.states import PassportStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
+from bpc_worker.pipeline.gate import pass_gate
 from bpc_worker.pipeline.keys import registry
 from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession, check_reason, uuid_or_none
@@ -35,17 +37,18 @@ class FoundPassport(Passport, frozen=True):
 
 async def find_version(pipeline: PipelineSession, tx: Tx, wanted: str) -> ListedVersion:
     """By its id; by the id of its passport, or by a serial number, the newest."""
-    rows = await tx.query("passports/find_versions", _wanted(pipeline, wanted))
+    rows = await tx.query("passports/find_versions", named(pipeline, wanted))
     return _only(all_of(rows, ListedVersion), "passport version")
 
 
 async def find_passport(pipeline: PipelineSession, tx: Tx, wanted: str) -> FoundPassport:
     """By its id or by a serial number."""
-    rows = await tx.query("passports/find_passports", _wanted(pipeline, wanted))
+    rows = await tx.query("passports/find_passports", named(pipeline, wanted))
     return _only(all_of(rows, FoundPassport), "passport")
 
 
-def _wanted(pipeline: PipelineSession, wanted: str) -> dict[str, object]:
+def named(pipeline: PipelineSession, wanted: str) -> dict[str, object]:
+    """The parameters of queries that find something by whatever people call it."""
     # What the database cannot hold is not in it.
     storable = not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in wanted)
     return {
@@ -102,17 +105,24 @@ async def compile_version(
 
 
 @again
-async def activate(pipeline: PipelineSession, wanted: str) -> tuple[UUID, UUID | None]:
-    """The version that is in force now, and the one that was until now. Activated again, nothing changes."""
+async def activate(
+    pipeline: PipelineSession, wanted: str, *, despite: str | None = None
+) -> tuple[UUID, UUID | None]:
+    """The version that is in force now, and the one that was until now. Activated again, nothing changes.
+
+    `despite`: the reason of somebody who answers for what the law asks for and this version lacks.
+    """
     async with pipeline.transaction() as tx:
         versions, version = await _hold(pipeline, tx, wanted)
         if version.status == PassportStatus.ACTIVE:
             return version.passport_version_id, None
         if version.status != PassportStatus.SIGNED:
             raise Permanent(Code.VALIDATION_ERROR, f"the passport version is {version.status}, not SIGNED")
-        await _check_signed(pipeline, tx, version)
+        released = await pass_gate(pipeline, tx, await _checked(pipeline, tx, version), despite)
+        if released is not None:  # told before, as the database asks for it
+            await pipeline.record(tx, released)
         former = next((each for each in versions if each.status == PassportStatus.ACTIVE), None)
-        happened: list[Happened] = []
+        happened = await retire_predecessors(tx, pipeline.tenant_id, version)
         if former is not None:
             await _move(pipeline, tx, former, PassportStatus.SUPERSEDED)
             by = {"superseded_by": str(version.passport_version_id)}
@@ -156,12 +166,13 @@ async def _hold(
     return versions, held
 
 
-async def _check_signed(pipeline: PipelineSession, tx: Tx, version: PassportVersion) -> None:
-    """What nobody can verify, and what nobody compared, does not come into force."""
+async def _checked(pipeline: PipelineSession, tx: Tx, version: PassportVersion) -> CompiledVersion:
+    """The whole row. What nobody can verify, and what nobody compared, does not come into force."""
     wanted = {"tenant_id": pipeline.tenant_id, "passport_version_id": version.passport_version_id}
     row = one(await tx.query("passports/read_compiled", wanted), CompiledVersion, "passport version")
     chain = await read_chain(tx, pipeline.tenant_id, "passport", version.passport_id)
     check_signed(row, await registry(pipeline, tx), chain)
+    return row
 
 
 async def _move(pipeline: PipelineSession, tx: Tx, version: PassportVersion, status: PassportStatus) -> None:

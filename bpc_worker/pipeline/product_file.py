@@ -1,12 +1,13 @@
 """A table of products (CSV) as what is said of each, with all that is wrong with it at once."""
 
 from bpc_worker.core.base.gs1 import Gs1Error, gtin14
+from bpc_worker.documents.mapping import Titles
 from bpc_worker.documents.model import Limits
 from bpc_worker.documents.problems import Problems, Unfit, quoted
 from bpc_worker.documents.reading import readings
 from bpc_worker.documents.reading.encodings import decoded
 from bpc_worker.documents.reading.record import Record
-from bpc_worker.documents.reading.table import lines
+from bpc_worker.documents.reading.table import csv_sheet, lines
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.pipeline.products import ProductData
 
@@ -21,7 +22,8 @@ def read_products(content: bytes) -> list[ProductData]:
     text = decoded(content, problems)
     names = {column: column for column in (*_NEEDED, "gtin", *_OTHERS)}
     found: dict[str, ProductData] = {}
-    for line in () if text is None else lines(text, names, lambda _: _NEEDED, limits, problems):
+    sheet = csv_sheet(text or "", Titles(), limits, problems)
+    for line in () if text is None else lines(sheet, names, lambda _: _NEEDED, problems):
         product = _product(line.record)
         if product is not None and found.setdefault(product.identifier, product) is not product:
             problems.add(line.record.where("identifier"), f"{quoted(product.identifier)} is there twice")

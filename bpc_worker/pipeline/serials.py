@@ -83,6 +83,25 @@ async def make_serials(
     return Serials(passports, len(passports), _warnings(host, passports, limit))
 
 
+async def page_of_serials(
+    pipeline: PipelineSession, tx: Tx, product: Product, serials: Sequence[str], leave: Leave
+) -> list[Passport]:
+    """Some of a list of the owner's, in this transaction: all are there afterwards."""
+    _check(serials, leave)
+    host = await host_for_new(pipeline, tx)
+    batch = _Batch(pipeline, tx, product, host, Granularity.ITEM, leave)
+    await batch.add(serials)
+    return await batch.find(serials)
+
+
+async def known_serials(
+    pipeline: PipelineSession, tx: Tx, product: Product, serials: Sequence[str]
+) -> list[Passport]:
+    """Those of them that the product has."""
+    params = {"tenant_id": pipeline.tenant_id, "battery_product_id": product.battery_product_id}
+    return all_of(await tx.query("serials/find", params | {"serials": list(serials)}), Passport)
+
+
 async def list_serials(pipeline: PipelineSession, product: str, limit: int) -> list[Passport]:
     """Newest first."""
     async with pipeline.reading() as tx:

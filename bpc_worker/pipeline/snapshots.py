@@ -5,6 +5,7 @@ from uuid import UUID
 
 import msgspec
 
+from bpc_worker.documents.model import OF_ITEMS
 from bpc_worker.domain import records
 from bpc_worker.domain.states import DocumentStatus, PassportStatus, SnapshotStatus
 from bpc_worker.handler_api import Tx
@@ -51,19 +52,23 @@ class _Contradiction(msgspec.Struct, frozen=True):
 async def create_snapshot(pipeline: PipelineSession, documents: Sequence[str]) -> Snapshot:
     """BUILDING, with the facts of these documents; nothing is made when they cannot stand together."""
     async with pipeline.transaction() as tx:
-        # First: from here on retention waits for us.
-        made = value(await tx.query("builds/make_snapshot", {"tenant_id": pipeline.tenant_id}), UUID)
-        found = [await find_document(pipeline, tx, wanted) for wanted in documents]
-        _check_validated(found)
-        params = {
-            "tenant_id": pipeline.tenant_id,
-            "snapshot_id": made,
-            "document_version_ids": [document.document_version_id for document in found],
-        }
-        if not await tx.query("snapshots/fill", params):
-            raise Permanent(Code.VALIDATION_ERROR, "there are no facts in these documents; name others")
-        _check_agreement(all_of(await tx.query("snapshots/contradictions", params), _Contradiction))
-        return await _snapshot(pipeline, tx, made)
+        return await _snapshot(pipeline, tx, await new_snapshot(pipeline, tx, documents))
+
+
+async def new_snapshot(pipeline: PipelineSession, tx: Tx, documents: Sequence[str]) -> UUID:
+    # First: from here on retention waits for us.
+    made = value(await tx.query("builds/make_snapshot", {"tenant_id": pipeline.tenant_id}), UUID)
+    found = [await find_document(pipeline, tx, wanted) for wanted in documents]
+    _check_validated(found)
+    params = {
+        "tenant_id": pipeline.tenant_id,
+        "snapshot_id": made,
+        "document_version_ids": [document.document_version_id for document in found],
+    }
+    if not await tx.query("snapshots/fill", params):
+        raise Permanent(Code.VALIDATION_ERROR, "there are no facts in these documents; name others")
+    _check_agreement(all_of(await tx.query("snapshots/contradictions", params), _Contradiction))
+    return made
 
 
 def _check_validated(documents: Sequence[Document]) -> None:
@@ -72,6 +77,10 @@ def _check_validated(documents: Sequence[Document]) -> None:
         for document in documents
         if document.status != DocumentStatus.VALIDATED
     ]
+    several = [each.external_ref for each in documents if each.kind in OF_ITEMS]
+    if several:
+        hint = "`bpc-worker serials import` and `measurements import` take them"
+        raise Permanent(Code.VALIDATION_ERROR, f"{', '.join(several)}: it is about many batteries; {hint}")
     if wrong:
         hint = "`bpc-worker document show` says why; a snapshot takes VALIDATED documents only"
         raise Permanent(Code.VALIDATION_ERROR, f"{', '.join(wrong)}; {hint}")

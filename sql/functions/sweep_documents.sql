@@ -1,5 +1,5 @@
--- The step of bpc_sweep for documents with their content that have been judged, that no build names, and none of whose
--- facts is in a snapshot; with those of their facts that stand nowhere else. A document goes as a whole. Whoever reads one
+-- The step of bpc_sweep for documents with their content that have been judged, that no build and no battery has, and none
+-- of whose facts is in a snapshot; with those of their facts that stand nowhere else. A document goes as a whole. Whoever reads one
 -- meanwhile, to send it again or to take its facts, waits for the end of the page: the locks are taken in the order in
 -- which they do it.
 CREATE OR REPLACE FUNCTION bpc_sweep_documents(kept_days integer, after uuid, page integer)
@@ -24,6 +24,7 @@ BEGIN
     FROM document_versions AS v
     WHERE v.document_version_id = ANY (seen) AND v.status <> 'UPLOADED' AND v.created_at < cut_off
       AND NOT EXISTS (SELECT FROM passport_build_documents AS d WHERE d.document_version_id = v.document_version_id)
+      AND NOT EXISTS (SELECT FROM passport_documents AS t WHERE t.document_version_id = v.document_version_id)
       AND NOT EXISTS (SELECT FROM fact_sources AS s JOIN snapshot_items AS i ON i.fact_id = s.fact_id
                       WHERE s.document_version_id = v.document_version_id)
   ),

@@ -5,9 +5,10 @@ DO $$
 DECLARE
   role_name text;
 BEGIN
-  -- bpc_web has no grants: it lets a login name in events those who came to it, beside what bpc_app lets it do.
+  -- bpc_web and bpc_release have no grants. Beside what bpc_app lets a login do, the first lets it name in events those
+  -- who came to it, the second bring a passport into force that lacks what the law asks for.
   FOREACH role_name IN ARRAY ARRAY[
-    'bpc_owner', 'bpc_worker', 'bpc_producer', 'bpc_operator', 'bpc_reader', 'bpc_app', 'bpc_web']
+    'bpc_owner', 'bpc_worker', 'bpc_producer', 'bpc_operator', 'bpc_reader', 'bpc_app', 'bpc_web', 'bpc_release']
   LOOP
     BEGIN
       IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role_name) THEN

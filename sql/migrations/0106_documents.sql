@@ -15,13 +15,17 @@ CREATE TABLE blobs (
 );
 ALTER TABLE blobs ALTER COLUMN content SET STORAGE EXTERNAL;
 
--- A document keeps its name while its versions come and go.
+-- A document keeps its name while its versions come and go; the name means the version that was sent last, be it bytes
+-- that first came under another name.
 CREATE TABLE documents (
   document_id  uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
   tenant_id    uuid NOT NULL REFERENCES tenants,
-  kind         text NOT NULL CHECK (kind IN ('BOM', 'PCF', 'DUE_DILIGENCE', 'OTHER')),
+  kind         text NOT NULL CHECK (kind IN (
+    'BOM', 'PCF', 'DUE_DILIGENCE', 'DATA_SHEET', 'SERIALS', 'MEASUREMENTS', 'ATTACHMENT', 'OTHER')),
   external_ref text NOT NULL CHECK (length(external_ref) BETWEEN 1 AND 500),
   created_at   timestamptz NOT NULL DEFAULT now(),
+  sent_version_id uuid,
+  sent_at      timestamptz,
   UNIQUE (tenant_id, kind, external_ref),
   UNIQUE (tenant_id, document_id)
 );
@@ -35,17 +39,23 @@ CREATE TABLE document_versions (
   kind                text NOT NULL,
   mime_type           text NOT NULL CHECK (length(mime_type) BETWEEN 1 AND 200),
   number_format       text,
+  mapping             text,  -- JSON: what the sender's own titles mean
   status              text NOT NULL DEFAULT 'UPLOADED' CHECK (status IN ('UPLOADED', 'VALIDATED', 'REJECTED')),
   errors              jsonb,
   created_at          timestamptz NOT NULL DEFAULT now(),
   UNIQUE (tenant_id, document_version_id),
   FOREIGN KEY (tenant_id, document_id) REFERENCES documents (tenant_id, document_id),
   FOREIGN KEY (tenant_id, sha256) REFERENCES blobs (tenant_id, sha256),
-  CONSTRAINT document_versions_rejected_has_errors CHECK ((status = 'REJECTED') = (errors IS NOT NULL))
+  -- Of one that was rejected, why; of one that was taken, the single values that were not.
+  CONSTRAINT document_versions_judged_has_errors CHECK (
+    CASE status WHEN 'UPLOADED' THEN errors IS NULL WHEN 'REJECTED' THEN errors IS NOT NULL ELSE true END)
 );
 CREATE UNIQUE INDEX document_versions_same
-  ON document_versions (tenant_id, sha256, kind, mime_type, coalesce(number_format, ''));
+  ON document_versions (tenant_id, sha256, kind, mime_type, coalesce(number_format, ''), coalesce(mapping, ''));
 CREATE INDEX document_versions_document ON document_versions (document_id);
+ALTER TABLE documents ADD FOREIGN KEY (tenant_id, sent_version_id)
+  REFERENCES document_versions (tenant_id, document_version_id) ON DELETE SET NULL (sent_version_id);
+CREATE INDEX documents_sent_version ON documents (sent_version_id);
 
 CREATE TABLE facts (
   fact_id        uuid PRIMARY KEY DEFAULT bpc_uuid_v7(),
@@ -105,10 +115,10 @@ CREATE TRIGGER blobs_keep_content BEFORE UPDATE OF tenant_id, sha256, size, cont
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a hash has one content');
 CREATE TRIGGER blobs_leave_by_retention BEFORE DELETE ON blobs
 FOR EACH ROW WHEN (NOT bpc_in_retention()) EXECUTE FUNCTION bpc_refuse_change('only retention removes blobs');
-CREATE TRIGGER documents_stay BEFORE UPDATE OR DELETE ON documents
+CREATE TRIGGER documents_stay BEFORE UPDATE OF document_id, tenant_id, kind, external_ref, created_at OR DELETE ON documents
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('a document keeps its name and its kind');
 CREATE TRIGGER document_versions_keep_content
-BEFORE UPDATE OF document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, created_at
+BEFORE UPDATE OF document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, mapping, created_at
 ON document_versions
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('what was sent never changes: send a new version');
 CREATE TRIGGER document_versions_status BEFORE UPDATE OF status, errors ON document_versions
@@ -140,8 +150,9 @@ REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION bpc_guard_sna
 
 GRANT INSERT ON documents, facts, fact_sources, snapshot_items TO bpc_worker, bpc_app;
 -- Not the status: everything begins at its beginning.
-GRANT INSERT (document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format)
+GRANT INSERT (document_version_id, tenant_id, document_id, sha256, kind, mime_type, number_format, mapping)
   ON document_versions TO bpc_worker, bpc_app;
+GRANT UPDATE (sent_version_id, sent_at) ON documents TO bpc_worker;
 GRANT INSERT (snapshot_id, tenant_id) ON data_snapshots TO bpc_worker, bpc_app;
 GRANT UPDATE (status, errors) ON document_versions TO bpc_worker;
 GRANT UPDATE (status, canonical, snapshot_hash) ON data_snapshots TO bpc_worker, bpc_app;

@@ -191,6 +191,7 @@ CREATE TABLE passport_build_documents (
   kind                text NOT NULL,
   mime_type           text NOT NULL,
   number_format       text,
+  mapping             text,
   sha256              bytea NOT NULL CHECK (octet_length(sha256) = 32),
   sent                integer NOT NULL DEFAULT 1,
   document_version_id uuid,
@@ -268,4 +269,5 @@ GRANT INSERT (rule_package_version_id, tenant_id, rule_package_id, version, dsl,
 GRANT INSERT (tenant_id, key_id, public_key, purposes) ON signing_keys TO bpc_app;
 GRANT UPDATE (status) ON rule_package_versions, passport_versions, signing_keys TO bpc_app;
 GRANT UPDATE (state, snapshot_id, passport_version_id, errors, finished_at) ON passport_builds TO bpc_app;
-GRANT UPDATE (kind, mime_type, number_format, sha256, sent, document_version_id) ON passport_build_documents TO bpc_app;
+GRANT UPDATE (kind, mime_type, number_format, mapping, sha256, sent, document_version_id)
+  ON passport_build_documents TO bpc_app;

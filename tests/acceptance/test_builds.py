@@ -146,3 +146,25 @@ def test_a_passport_that_cannot_be_compiled_stops_the_build_with_the_reason(
         stopped = path.ended(path.build(folder))
     assert stopped.state == "STOPPED"
     assert "CATEGORY_UNKNOWN" in str(stopped.errors) or "category" in str(stopped.errors)
+
+
+def test_an_assertion_that_fails_is_told_with_the_value_its_field_and_its_document(
+    db: Database, folder: Path
+) -> None:
+    rules = (
+        'field weight: Qty(kg) for public = let mass = declared(kg, "composition.mass_kg");\n'
+        '  assert(mass > qty(500, kg), "HEAVY", "a battery is heavy"); mass;'
+    )
+    path = pipeline(db, rules=rules)
+    with working(db):
+        stopped = path.ended(path.build(folder))
+    told = str(stopped.errors)
+    [job] = db.run("SELECT last_error::text, fail_reason FROM jobs WHERE status = 'FAILED'")
+
+    assert stopped.state == "STOPPED"
+    assert "HEAVY: a battery is heavy (line 2, column 3)" in told
+    assert "field: weight" in told
+    assert "Value composition.mass_kg = 400" in told
+    assert "battery.json at /battery/mass_kg" in told
+    assert "field: weight" in str(job)
+    assert "400" not in str(job)  # the queue is not the place for a supplier's figures

@@ -30,7 +30,7 @@ field product.gtin: Text for public =
 field identity.url: Text for public =
   toText(requireSome(recordGet(requireSome(getFact("Identity", "identity")), "unique_identifier")));
 field identity.chemistry: Text for public =
-  toText(requireSome(recordGet(requireSome(getFact("Battery", "battery")), "chemistry")));
+  toText(requireSome(recordGet(requireSome(getFact("Value", "composition.chemistry")), "value")));
 """
 
 

@@ -144,8 +144,8 @@ def test_a_version_is_listed_and_shown(signed: Signed) -> None:
     assert (listed["passport_version_id"], listed["status"], listed["serial"]) == (version, "SIGNED", SERIAL)
     assert shown["passport_version_id"] == version
     assert shown["signing_key_id"] == "development"
-    assert shown["fields"]["carbon_footprint"]["per_kwh"] == {"unit": "kgCO2e_per_kWh", "value": "0.1500"}
-    assert "carbon_footprint.per_kwh" in text
+    assert shown["fields"]["performance"]["energy"] == {"unit": "kWh", "value": "77.958"}
+    assert "performance.energy" in text
     assert said(signed, "list", "--status", "ACTIVE") == ""
     assert said(signed, "list", "--passport", SERIAL).startswith(version)
 

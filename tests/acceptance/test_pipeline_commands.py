@@ -11,6 +11,7 @@ import pytest
 from tests.support.database import Database
 from tests.support.pipeline import EXAMPLE
 from tests.support.worker import COMMAND, command, environment, worker
+from tests.unit.documents.foreign import GENERAL
 
 Ended = subprocess.CompletedProcess[str]
 Run = Callable[..., Ended]
@@ -19,6 +20,10 @@ RULES = "field a: Int = 1; example e: {} => expect(a, == 1);"
 PUBLISHABLE = (
     'field a: Int = 1; property p: cases(500) seed(1) {} forall n: Int in [0, 9] => field("a") == n - n + 1;'
 )
+SMALL = """
+field weight: Qty(kg) for public = declared(kg, "composition.mass_kg");
+field place: Text for public = declared(Text, "identity.manufacturing_place");
+"""
 
 COMMANDS = [
     ("tenant", "add"), ("tenant", "list"), ("host", "add"), ("host", "list"),
@@ -146,6 +151,34 @@ def test_a_rejected_document_is_shown_with_the_place_of_each_mistake(
     assert found["errors"][0]["where"] == "line 2, column 3"  # type: ignore[index]
     assert snapshot.returncode == 2
     assert "bom.csv is REJECTED" in snapshot.stderr
+
+
+def test_every_value_is_used_kept_or_refused(db: Database, run: Run, tmp_path: Path) -> None:
+    rules, sent, better = tmp_path / "small.rules", tmp_path / "general.json", tmp_path / "battery.json"
+    rules.write_text(SMALL)
+    sent.write_text(json.dumps(GENERAL | {"batteryMass": -5}))
+    better.write_text(json.dumps({"battery": {"mass_kg": "412.5"}}))
+    ok(run("rules", "add", "small", rules))
+    with worker(db.url_as("bpc_worker")):
+        added = run("document", "add", sent, "--kind", "OTHER", "--wait")
+        ok(run("document", "add", better, "--kind", "OTHER", "--wait"))
+        made = run("snapshot", "create", "--document", "general.json", "--document", "battery.json")
+        sealed = run("snapshot", "seal", ok(made), "--wait")
+    words = ok(run("document", "show", "general.json", "--rules", "small"))
+    [shown] = objects(run("document", "show", "general.json", "--rules", "small", "--json"))
+
+    assert "  /batteryMass: composition.mass_kg: -5 is below 0 kg" in added.stderr
+    assert "1 value refused; see `bpc-worker document show" in added.stderr
+    assert "/manufacturingPlace: identity.manufacturing_place = Am Werk 1, 35576, DE, in place\n" in words
+    assert "kept                 /manufacturerInformation/identifier: HSW\n" in words
+    assert "refused              /batteryMass: composition.mass_kg: -5 is below 0 kg" in words
+    assert shown["status"] == "VALIDATED"
+    assert shown["rules"] == ["small@1"]
+    assert len(ok(sealed)) == 64  # the weight that cannot be gives way to the one that can
+    [weight] = db.run(
+        "SELECT payload FROM snapshot_items JOIN facts USING (fact_id) WHERE fact_key = 'composition.mass_kg'"
+    )
+    assert weight["payload"] == {"value": "412.5"}
 
 
 def test_waiting_without_a_worker_says_so_and_the_job_stays(db: Database, run: Run) -> None:

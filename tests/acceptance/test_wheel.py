@@ -35,7 +35,7 @@ def test_the_wheel_has_every_sql_file_rule_module_and_both_packages(wheel: Path)
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     sql = {f"bpc_worker/_sql/{path.relative_to(ROOT / 'sql')}" for path in (ROOT / "sql").rglob("*.sql")}
-    rules = {f"bpc_worker/files/rule_packages/{path.name}" for path in (ROOT / "bpc_worker").rglob("*.rules")}
+    rules = {str(path.relative_to(ROOT)) for path in (ROOT / "bpc_worker").rglob("*.rules")}
 
     assert len(sql) > 10
     assert sql <= names

@@ -10,11 +10,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
-
 from bpc_worker import registry
 from bpc_worker.config import load as config
-from bpc_worker.pipeline.builds.start import Document, Folder, read_folder, start_build
+from bpc_worker.pipeline.builds.recipe import Document, Folder, read_folder
+from bpc_worker.pipeline.builds.start import start_build
 from bpc_worker.pipeline.session import open_pipeline
 from tests.bench.soak import fifths, rss
 from tests.support import database as databases
@@ -32,7 +31,7 @@ def another(folder: Folder, number: int) -> Folder:
     """The example as another battery, with three documents that nobody has seen."""
     serial = f"SOAK-{number:06}"
     return Folder(
-        msgspec.structs.replace(folder.recipe, passport=serial),
+        replace(folder.recipe, passport=serial),
         tuple(_another(document, number, serial) for document in folder.documents),
     )
 

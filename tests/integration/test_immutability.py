@@ -35,6 +35,7 @@ ROLES = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader", "bpc_producer")
 
 # What moves on while work goes on. Everything else, of every table, is refused once it has its last state.
 MOVES = {
+    "documents": {"sent_version_id", "sent_at"},
     "webhook_endpoints": {
         "status",
         "max_attempts",
@@ -63,6 +64,7 @@ MOVES = {
         "kind",
         "mime_type",
         "number_format",
+        "mapping",
         "sha256",
         "sent",
         "document_version_id",

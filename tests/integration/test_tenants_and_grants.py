@@ -87,10 +87,10 @@ def test_what_runs_with_the_owners_rights_is_not_for_everybody(db: Database) -> 
 def test_a_tenant_sees_its_own_rows_and_without_a_tenant_nobody_sees_any(db: Database, role: str) -> None:
     ours, _ = domain(db), domain(db, "other")
     for table in domain_columns(db):
-        for tenant_id, expected in ((ours.tenant_id, 1), (None, 0), ("", 0)):
+        for tenant_id, expected in ((ours.tenant_id, {ours.tenant_id}), (None, set()), ("", set())):
             with session(db, role, tenant_id) as connection:
                 rows = connection.execute(f"SELECT tenant_id FROM {table}".encode()).fetchall()
-            assert [str(row["tenant_id"]) for row in rows] == [ours.tenant_id] * expected, (table, tenant_id)
+            assert {str(row["tenant_id"]) for row in rows} == expected, (table, tenant_id)
 
 
 def test_a_producer_sees_nothing_of_the_domain(db: Database) -> None:
@@ -119,7 +119,8 @@ def test_nothing_is_inserted_for_another_tenant(db: Database, role: str, as_whom
         tried += 1
         names = ", ".join(sorted(granted))
         row = db.one(
-            f"SELECT to_jsonb(t)::text AS text FROM {table} t WHERE tenant_id = %s", [theirs.tenant_id]
+            f"SELECT to_jsonb(t)::text AS text FROM {table} t WHERE tenant_id = %s LIMIT 1",
+            [theirs.tenant_id],
         )
         copied = f"SELECT {names} FROM jsonb_populate_record(NULL::{table}, %s)"
         with (

@@ -1,4 +1,7 @@
-"""Small wrong changes of a rule text, found by its tokens: what a slip of the hand would leave behind."""
+"""Small wrong changes of a rule text, found by its tokens: what a slip of the hand would leave behind.
+
+The law's list is left alone: it is made from a table, and a test compares the two letter by letter.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,6 +9,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from bpc_worker.core.base.audience import AUDIENCES
+from bpc_worker.core.base.calendar import add_months, month_of
 from bpc_worker.core.base.numbers import ROUNDING
 from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules.parser import parse
@@ -20,11 +24,14 @@ _OPERATORS = {
 }  # fmt: skip
 _SWAPPED = {
     "true": ("false",), "false": ("true",), "min": ("max",), "max": ("min",),
-    "withheld": ("missing",), "missing": ("withheld",), "notApplicable": ("missing",),
+    "withheld": ("missing",), "missing": ("withheld",), "notApplicable": ("missing",), "notYet": ("missing",),
+    "note": ("warn",), "warn": ("note", "stop"), "stop": ("warn",),
     **{mode: tuple(other for other in ROUNDING if other != mode) for mode in ROUNDING},
 }  # fmt: skip
 _VALUE_ENDS = (Kind.NAME, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT)
-_UNIT_FIRST = ("Qty", "toQty", "convert")
+_UNIT_FIRST = ("Qty", "toQty", "convert", "given", "declared", "measured", "lastMeasured")
+_CALLS = frozenset({"min", "max", "withheld", "missing", "notApplicable", "notYet"})
+_SEVERITIES = frozenset({"note", "warn", "stop"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,7 @@ def _of_tokens(tokens: list[Token], owner: str, *, is_table: bool) -> Iterator[M
     for at, token in enumerate(tokens):
         for text, change in _changes(tokens, at, is_table=is_table):
             yield Mutant(owner, token.span, text, change)
-        if token.text in {"if", "assert"} and token.kind is Kind.NAME:
+        if token.text in {"if", "assert"} or (token.text == "usable" and tokens[at + 1].text == "("):
             yield _of_condition(tokens, at, owner)
 
 
@@ -110,14 +117,13 @@ def _names(tokens: list[Token], at: int) -> tuple[str, ...]:
     if _is_unit(tokens, at):
         kind, _ = UNITS[word]
         return tuple(other for other, (same, _) in UNITS.items() if same == kind and other != word)
-    is_call = following == "("
-    if word in {"min", "max", "withheld", "missing", "notApplicable"} and not is_call:
+    if (word in _CALLS and following != "(") or (word in _SEVERITIES and tokens[at - 1].text != "severity"):
         return ()
     return _SWAPPED.get(word, ())
 
 
 def _is_unit(tokens: list[Token], at: int) -> bool:
-    """toQty(unit, …), convert(unit, …), Qty(unit), qty(number, unit)"""
+    """toQty(unit, …), declared(unit, …) and the like, Qty(unit), qty(number, unit)"""
     if tokens[at].text not in UNITS:
         return False
     before = [token.text for token in tokens[max(0, at - 5) : at]]
@@ -127,21 +133,27 @@ def _is_unit(tokens: list[Token], at: int) -> bool:
 
 
 def _texts(tokens: list[Token], at: int, *, is_table: bool) -> Iterator[str]:
-    """Dates, the keys of a table, and texts that something is compared with."""
+    """Dates, months, the keys of a table, and texts that something is compared with."""
     text = tokens[at].text
     neighbours = {tokens[at - 1].text, tokens[at + 1].text}
-    if [token.text for token in tokens[max(0, at - 2) : at]] == ["date", "("]:
+    before = [token.text for token in tokens[max(0, at - 2) : at]]
+    if before == ["date", "("]:
         for days in (1, -1):
             yield (date.fromisoformat(text) + timedelta(days=days)).isoformat()
+    elif before == ["month", "("]:
+        for months in (1, -1):
+            later = add_months(date.fromisoformat(f"{text}-01"), months)
+            assert later is not None
+            yield str(month_of(later))
     elif neighbours & {"==", "!="} or (is_table and tokens[at + 1].text == ":"):
         yield f"{text}_"
 
 
 def _of_condition(tokens: list[Token], at: int, owner: str) -> Mutant:
-    """if (c) -> if (!(c));   assert(c, …) -> assert(true || c, …)"""
+    """if (c) -> if (!(c));   assert(c, …) -> assert(true || c, …), and so usable"""
     opened = tokens[at + 1]
-    if tokens[at].text == "assert":
-        return Mutant(owner, opened.span, "(true || ", "assert -> dropped")
+    if tokens[at].text != "if":
+        return Mutant(owner, opened.span, "(true || ", f"{tokens[at].text} -> dropped")
     last = _closing(tokens, at + 1)
     return Mutant(
         owner,

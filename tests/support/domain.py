@@ -1,5 +1,6 @@
-"""One row in every table of the domain, for one tenant, made without a worker."""
+"""A row or more in every table of the domain, for one tenant, made without a worker."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
@@ -120,6 +121,15 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         status_list=the_list,
         status_idx=7,
     )
+    add(
+        "registrations",
+        "passport_version_id",
+        passport_version_id=passport_version_id,
+        passport_id=passport_id,
+        registration_id="REG-1",
+        registered_at="2027-02-18T12:00:00Z",
+        proof_sha256=sha256(b"a proof"),
+    )
     if signed:
         sign(db, passport_version_id)
     build_id = add(
@@ -142,6 +152,7 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         sha256=sha256(b"content"),
         document_version_id=document_version_id,
     )
+    _add_life(add, document_version_id, snapshot_id, product, passport_id, tenant)
     chain = uuid4()
     endpoint = add(
         "webhook_endpoints",
@@ -174,6 +185,28 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         build_id,
         chain,
     )
+
+
+def _add_life(
+    add: Callable[..., UUID],
+    document_version_id: UUID,
+    snapshot_id: UUID,
+    product: UUID,
+    passport_id: UUID,
+    tenant: str,
+) -> None:
+    """A model, a document of the battery's own, and the battery that it was before."""
+    add("product_models", "snapshot_id", snapshot_id=snapshot_id, battery_product_id=product)
+    former = add(
+        "passports",
+        "passport_id",
+        battery_product_id=product,
+        serial="416",
+        unique_identifier=an_identifier(f"id.{tenant}.example"),
+    )
+    add("passport_predecessors", "passport_id", passport_id=passport_id, predecessor_id=former)
+    add("passport_lives", "passport_life_id", passport_id=passport_id, status="re-used", reason="tested")
+    add("passport_documents", "passport_id", passport_id=passport_id, document_version_id=document_version_id)
 
 
 def an_identifier(host: str = "passports.example") -> str:
@@ -227,6 +260,7 @@ def compiled(passport_id: UUID, snapshot_id: UUID, rules: UUID) -> dict[str, obj
         "status_idx": uuid4().int % 2**17,
         "fields": b"[]",
         "disclosures": b"",
+        "gaps": b'{"law":null,"stops":[],"filled":[]}',
         "receipt_hash": sha256(b"receipt"),
         "disclosure_seed": sha256(b"seed"),
         "signing_key_id": KEY_ID,

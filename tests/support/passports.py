@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.messages import Kind
@@ -22,24 +23,27 @@ from tests.support.generated import KEY_ID, Compiled, inputs
 SIGNER = Ed25519Signer(KEY_ID, bytes(range(32)))
 LAW_DATE = date(2028, 8, 18)
 
-BATTERY = {
-    "battery_id": "urn:example:1", "manufacturer": "Volt Works", "manufacturing_place": "Aachen, DE",
-    "manufacturing_date": "2028-08-01", "category": "EV", "status": "original", "chemistry": "NMC",
-    "mass_kg": "400", "rated_capacity_ah": "200", "v_min": "300", "v_nom": "400", "v_max": "450",
-    "usable_kwh": "75.0", "t_idle_min": "-20", "t_idle_max": "60", "life_years": "8",
-    "vehicle_category": "M1",
+VALUES = {
+    "manufacturer.name": "Volt Works", "identity.manufacturing_place": "Aachen, DE",
+    "identity.manufacturing_month": "2028-08", "identity.category": "EV", "identity.vehicle_category": "M1",
+    "identity.status": "original", "composition.chemistry": "NMC", "composition.mass_kg": "400",
+    "performance.rated_capacity_ah": "200", "performance.voltage_min_v": "300",
+    "performance.voltage_nominal_v": "400", "performance.voltage_max_v": "450",
+    "performance.usable_kwh": "75.0", "performance.idle_temperature_min_c": "-20",
+    "performance.idle_temperature_max_c": "60", "performance.warranty_months": "96",
+    "carbon.raw_material_kg": "3000", "carbon.production_kg": "1800", "carbon.distribution_kg": "900",
+    "carbon.end_of_life_kg": "-300",
 }  # fmt: skip
-COMPONENTS = (("nickel", "250", True, False), ("steel", "100", False, False), ("paper", "50", False, True))
-STAGES = {"raw_material": "3000", "production": "1800", "distribution": "900", "end_of_life": "-300"}
+COMPONENTS = (("nickel", "250", False), ("steel", "100", False), ("paper", "50", True))
 
 
-def some_facts(**changes: object) -> list[Fact]:
-    """Of the worked check: 75 kWh, M1, 8 years; 5,400 kg."""
-    facts = [make_fact("Battery", "battery", BATTERY | changes)]
-    for number, (material, mass, critical, renewable) in enumerate(COMPONENTS, start=1):
-        payload = {"material": material, "mass_kg": mass, "critical": critical, "renewable": renewable}
+def some_facts(changes: Mapping[str, object] = MappingProxyType({})) -> list[Fact]:
+    """Of the worked check: 75 kWh, M1, 8 years; 5,400 kg. Changes by the names of values."""
+    facts = [make_fact("Value", name, {"value": value}) for name, value in {**VALUES, **changes}.items()]
+    for number, (material, mass, renewable) in enumerate(COMPONENTS, start=1):
+        payload = {"material": material, "mass_kg": mass, "renewable": renewable}
         facts.append(make_fact("Component", f"component:{number}", payload))
-    return facts + [make_fact("PcfStage", f"stage:{name}", {"kg_co2e": kg}) for name, kg in STAGES.items()]
+    return facts
 
 
 def compiled(facts: list[Fact], *, law_date: date = LAW_DATE) -> Compiled:

@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from bpc_worker.core.base import canonical_json, derivation
+from bpc_worker.core.base import canonical_json, derivation, proof_text
+from bpc_worker.core.base.proof_text import Step
 from bpc_worker.core.proof.verify import VerifiedProof, verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from tests.support.generated import LAW_DATE, inputs
@@ -27,6 +28,13 @@ FACTS = (
     make_fact("Stage", "stage:1", {"kg": "1500"}),
     make_fact("Stage", "stage:2", {"kg": "3000"}),
     make_fact("Stage", "stage:3", {"kg": "900"}),
+    make_fact("Value", "composition.mass_kg", {"value": "400.5"}),
+    make_fact("Value", "identity.class", {"value": "M1"}),
+    make_fact("Value", "identity.month", {"value": "2027-02"}),
+    make_fact("Value", "agent", {"value": {"en": "water", "de": "Wasser"}}),
+    make_fact(
+        "Measured", "fade_pct", {"value": "1.5", "measured_at": "2028-01-01T00:00:00Z", "source": "BMS"}
+    ),
 )
 
 WORKED_CHECK = """
@@ -87,6 +95,53 @@ field named.stage: Qty(kg) =
   toQty(kg, requireSome(recordGet(requireSome(getFact("Stage", key)), "kg")));
 field named.stages: Int = let key = toText(requireSome(recordGet(
   requireSome(getFact("Battery", "battery:X")), "stage"))); count(getFactsByPrefix("Stage", key));
+law "a list" by law.class {
+  act later "an act" pending;
+  point "P-1" "usable" fields (declared.mass, declared.wrong) source "s" basis law gate stop for public {
+    M1: not until 2027-02-18 then required when light || !cells;
+    L: not;
+  };
+  point "P-2" "absent" fields (declared.absent) source "s" basis law gate stop for public {
+    M1: required;
+    L: not_yet until max(2028-08-18, later + 24 months) then required;
+  };
+  point "P-3" "there" fields (declared.mass) source "s" basis law gate stop for public {
+    M1: required;
+    L: not;
+  };
+}
+draft table grades: Text = {"b": "B", "a": "A"};
+field law.class: Text = declared(Text, "identity.class");
+field condition.light: Bool = declared(Bool, "light");
+field condition.cells: Bool = unwrapOr(given(Bool, "cells"), false);
+field declared.mass: Qty(kg) =
+  let mass = declared(kg, "composition.mass_kg"); usable(mass > qty(0, kg), "not above zero"); mass;
+field declared.low: Qty(kg) =
+  let mass = declared(kg, "composition.mass_kg"); usable(mass < qty(1, kg), "not below one"); mass;
+field declared.wrong: Month = declared(Month, "composition.mass_kg");
+field declared.absent: Int = declared(Int, "absent");
+field declared.later: Int = notYet("not asked yet", "no act");
+field declared.month: Month = declared(Month, "identity.month");
+field declared.agent: Texts = declared(Texts, "agent");
+field declared.fade: Record(measured_at: Moment, source: Text, value: Qty(pct)) = measured(pct, "fade_pct");
+field declared.power: Opt(Record(measured_at: Moment, source: Text, value: Qty(W))) =
+  lastMeasured(W, "power_w");
+field read.month: Month =
+  toMonth(requireSome(recordGet(requireSome(getFact("Value", "identity.month")), "value")));
+field read.agent: Texts = toTexts(requireSome(recordGet(requireSome(getFact("Value", "agent")), "value")));
+field read.at: Moment =
+  toMoment(requireSome(recordGet(requireSome(getFact("Measured", "fade_pct")), "measured_at")));
+field plain.months: Bool = monthOf(addMonths(lawDate(), 1)) > month("2027-02");
+field plain.texts: Bool =
+  texts("en": "x") == texts("en": "y") || moment("2027-02-18T12:00:00Z") == field("read.at");
+field lists.keys: List(Text) = distinct(keysOf(grades));
+field lists.kinds: List(Text) =
+  distinct(map(getFactsByPrefix("Stage", "stage:"), s => toText(requireSome(recordGet(s, "kg")))));
+field lists.by_kg: List(Record(key: Text, sum: Qty(kg))) =
+  sumBy(getFactsByPrefix("Stage", "stage:"), s => toText(requireSome(recordGet(s, "kg"))),
+    s => toQty(kg, requireSome(recordGet(s, "kg"))));
+field completeness.missing: Int = missingRequired();
+field completeness.waits: Bool = pending("P-2");
 """
 )
 
@@ -95,9 +150,17 @@ Node = dict[str, Any]
 
 
 def document(source: str = EVERYTHING, facts: Any = FACTS) -> Document:
-    """The proof of a rule text, as JSON."""
-    decoded: Document = json.loads(inputs(source, facts).compiled().proof)
-    return decoded
+    """The proof of a rule text, with its steps in full: number, type, data, children and hash."""
+    return expanded(inputs(source, facts).compiled().proof)
+
+
+def expanded(proof: bytes) -> Document:
+    decoded: Document = json.loads(proof)
+    steps = [
+        {"id": number, "type": step.type, "data": step.data, "children": list(step.children), "hash": ""}
+        for number, step in enumerate(proof_text.read(decoded["nodes"]))
+    ]
+    return hashed({**decoded, "nodes": steps})
 
 
 def nodes(forged: Document, test: Callable[[Any], object]) -> list[Node]:
@@ -137,6 +200,15 @@ def removed(forged: Document, gone: Node) -> None:
 
 def rehashed(forged: Document) -> bytes:
     """The proof's bytes, with the hashes that its content gives."""
+    return written(hashed(forged))
+
+
+def written(doc: Document) -> bytes:
+    steps = [Step(node["type"], node["data"], tuple(node["children"])) for node in doc["nodes"]]
+    return canonical_json.encode({**doc, "nodes": proof_text.write(steps)})
+
+
+def hashed(forged: Document) -> Document:
     hashes: dict[int, str] = {}
     for node in forged["nodes"]:
         below = [hashes.get(child, "") for child in node["children"]]
@@ -145,7 +217,7 @@ def rehashed(forged: Document) -> bytes:
         )
         hashes[node["id"]] = node["hash"]
     forged["root_hash"] = forged["nodes"][-1]["hash"]
-    return canonical_json.encode(forged)
+    return forged
 
 
 def verified(data: bytes, *, with_facts: bool, facts: Any = FACTS) -> VerifiedProof:

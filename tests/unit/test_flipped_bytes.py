@@ -33,7 +33,7 @@ PLACE = re.compile(
 )
 # What can be said of the part as a whole alone: its text is well formed, only not what was signed.
 WHOLE = re.compile(
-    r"not a signature of |key '.*' is not in|its sha256 is |they are not those of the snapshot: |"
+    r"not a signature of |key '.*' is not in|its sha256 is |the facts are not the snapshot's: |"
     r"hash: expected |expected BPC1"
 )
 

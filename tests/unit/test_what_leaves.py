@@ -16,31 +16,19 @@ from bpc_worker.core.passport.disclosures import parse_disclosure
 from bpc_worker.core.passport.qr_text import qr_text
 from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash
 from bpc_worker.core.passport.snapshot import seal
-from bpc_worker.core.rules.facts import make_fact
-from bpc_worker.core.rules.values import Fact
-from bpc_worker.documents.model import Accepted, Declared
-from bpc_worker.documents.parse import parse_document
-from bpc_worker.files.rules import read_rules
+from tests.support import attacked
 from tests.support.generated import Compiled, inputs
 from tests.support.guessing import guessed
 from tests.support.leaving import Parts, of_version
 from tests.support.outgoing import Leaving, listing, shared, values_in
 from tests.support.passports import LAW_DATE, whole_view
-from tests.support.pipeline import EXAMPLE
 
 OLD = json.loads((Path(__file__).parents[1] / "support" / "old_public_view.json").read_text())
-DOCUMENTS = {
-    "bom.csv": Declared(kind="BOM", mime_type="text/csv", number_format="1.234,56"),
-    "pcf.json": Declared(kind="PCF", mime_type="application/json"),
-    "battery.json": Declared(kind="OTHER", mime_type="application/json"),
+STATEMENT: Mapping[str, object] = {
+    "code": "MASS_BALANCE",
+    "holds": True,
+    "message": "the components' masses add up to the battery's, within 2 %",
 }
-STATEMENTS = [
-    {
-        "code": "MASS_BALANCE",
-        "holds": True,
-        "message": "the components' masses add up to the battery's, within 2 %",
-    }
-]
 WITHHELD = {
     "identity.status": "original",
     "composition.component_mass": {"unit": "kg", "value": "399.600"},
@@ -59,22 +47,13 @@ WITHHELD = {
 def around(receipt: Mapping[str, object], schema: str, **more: str) -> dict[str, object]:
     """What a stranger knows of a payload besides its fields: ids and the statements of the rules."""
     ids = {name: receipt[name] for name in ("passport_id", "battery_product_id")}
-    return {**ids, "schema": schema, "compliance": STATEMENTS, **more}
-
-
-def example() -> list[Fact]:
-    """The facts of the shipped example."""
-    facts = []
-    for name, declared in DOCUMENTS.items():
-        found = parse_document((EXAMPLE / name).read_bytes(), declared)
-        assert isinstance(found, Accepted)
-        facts += [make_fact(each.fact_type, each.fact_key, each.payload) for each in found.facts]
-    return facts
+    stated = STATEMENT if schema == "BPC-PASSPORT-1" else {**STATEMENT, "severity": "warn"}
+    return {**ids, "schema": schema, "compliance": [stated], **more}
 
 
 def compiled(seed: bytes, snapshot_salt: bytes) -> Compiled:
     """All the same but for what comes from the disclosure key."""
-    of = inputs(read_rules("battery_core"), example(), law_date=LAW_DATE)
+    of = inputs(attacked.RULES, attacked.facts(), law_date=LAW_DATE)
     return replace(of, snapshot=seal(of.snapshot.snapshot_id, of.snapshot.facts, snapshot_salt)).compiled(
         seed
     )

@@ -214,6 +214,28 @@ def snapshot_vector(description: str, facts: list[dict[str, str]]) -> dict[str, 
     }
 
 
+def item_vector() -> dict[str, Any]:
+    """The snapshot of a battery beside the two facts of its model, of which it replaces one."""
+    model = snapshot_vectors()["two_facts"]
+    sealed = json.loads(model["expected"]["canonical"])
+    own = [fact("Pcf", "pcf:cell", "another"), fact("Identity", "identity")]
+    salt = digest_of("the salt of an item")[:32]
+    named = {"snapshot_version": "BPC-SNAPSHOT-2", "snapshot_id": id_of("item snapshot"), "salt": salt}
+    ordered = sorted(own, key=lambda each: (each["fact_type"].encode(), each["fact_key"].encode()))
+    reference = {
+        "snapshot_id": sealed["snapshot_id"],
+        "salt": sealed["salt"],
+        "snapshot_hash": model["expected"]["sha256"],
+        "without": [each for each in sealed["facts"] if each["fact_type"] == "Pcf"],
+    }
+    data = canonical({**named, "facts": ordered, "model": reference})
+    return {
+        "description": "a battery that has its own in place of one fact of its model, two_facts",
+        "input": {"snapshot_id": named["snapshot_id"], "salt": salt, "facts": own, "model": "two_facts"},
+        "expected": {"canonical": data.decode(), "sha256": sha256(data).hex()},
+    }
+
+
 def snapshot_vectors() -> Vectors:
     odd_names = ["z", "Z", "a", "aa", "ä", "\uffff", "\U00010000", 'quote " and \\', "tab\t", "\u2028"]
     return {
@@ -514,7 +536,7 @@ FORMATS: dict[str, Callable[[], Vectors]] = {
     "draw": beside("draw_vectors"),
     "proof": beside("proof_vectors"),
     "merkle": merkle_vectors,
-    "snapshot": snapshot_vectors,
+    "snapshot": lambda: snapshot_vectors() | {"of_an_item": item_vector()},
     "view": beside("view_vectors", sys.modules[__name__]),
     "receipt": receipt_vectors,
     "sign": sign_vectors,

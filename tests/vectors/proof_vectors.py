@@ -60,10 +60,21 @@ def proof(steps: Steps, fields: dict[str, int]) -> dict[str, str]:
     document = {
         "proof_version": "BPC-PROOF-2",
         "root_hash": nodes[-1]["hash"],
-        "nodes": nodes,
+        "nodes": [short(node, nodes) for node in nodes],
         "field_index": fields,
     }
     return {"proof": canonical(document).decode(), "root_hash": nodes[-1]["hash"]}
+
+
+def short(node: Step, nodes: list[Step]) -> list[Any]:
+    """As it is written: without number, hash and a result that an operand's step has already."""
+    data = dict(node["data"])
+    passed_on = {"field": 0, "if": 1, "requireSome": 0}.get(data.get("op", ""))
+    if passed_on is not None:
+        below = nodes[node["children"][passed_on]]["data"]
+        if data["result"] in [below[name] for name in ("result", "value") if name in below]:
+            del data["result"]
+    return [node["type"], data, *([node["children"]] if node["children"] else [])]
 
 
 def payload(fields: Step, *statements: Step) -> dict[str, str]:
@@ -183,23 +194,98 @@ def withheld() -> Step:
         ("CONST", {"law_date": yes, "value": {"date": "2027-02-18"}}, []),
         ("CONST", {"value": {"date": "2030-01-01"}}, []),
         ("OP", op("<", yes), [11, 12]),
-        ("CONST", {"value": "until 2030"}, []),
-        ("OP", op("empty", empty, kind="withheld"), [14]),
-        ("OP", op("if", empty, branch="then"), [13, 15]),
-        ("OP", op("field", empty, path="a.cycles", type="Int"), [16, 8, 10]),  # 481 was not used
-        ("FIELD_REF", {"path": "a.cycles", "result": None}, [17]),
-        ("OP", op("isSome", no), [18]),
-        ("COMPLIANCE_EMIT", {"code": "KNOWN", "message": "shown", "result": no}, [19]),
-        ("OP", op("field", no, path="b.known", type="Bool"), [20, 20]),  # its value, and a statement
+        ("OP", op("empty", empty, kind="withheld", reason="until 2030"), []),
+        ("OP", op("if", empty, branch="then"), [13, 14]),
+        ("OP", op("field", empty, path="a.cycles", type="Int"), [15, 8, 10]),  # 481 was not used
+        ("FIELD_REF", {"path": "a.cycles", "result": None}, [16]),
+        ("OP", op("isSome", no), [17]),
+        ("COMPLIANCE_EMIT", {"code": "KNOWN", "message": "shown", "result": no, "severity": "warn"}, [18]),
+        ("OP", op("field", no, path="b.known", type="Bool"), [19, 19]),  # its value, and a statement
     ]
-    shown = payload(
-        {"a": {"cycles": empty}, "b": {"known": no}}, {"code": "KNOWN", "holds": no, "message": "shown"}
-    )
-    fields = {"a.cycles": 17, "b.known": 21}
+    stated = {"code": "KNOWN", "holds": no, "message": "shown", "severity": "warn"}
+    shown = payload({"a": {"cycles": empty}, "b": {"known": no}}, stated)
+    fields = {"a.cycles": 16, "b.known": 20}
     return vector(
         "a table, an assertion, a statement, an empty field and a value that is withheld",
         rules, [], {**proof(steps, fields), **shown},
     )  # fmt: skip
+
+
+def declared() -> Step:
+    """Values of the vocabulary: one that is used, one not usable, one absent, one not yet asked."""
+    rules = [
+        'law "a list" by a.class {',
+        '  point "P-1" "mass" fields (b.mass) source "s" basis law gate stop for public { EV: required; };',
+        '  point "P-2" "low" fields (b.low) source "s" basis law gate stop for public { EV: required; };',
+        '  point "P-3" "gone" fields (b.gone) source "s" basis law gate stop for public { EV: not; };',
+        "}",
+        'field a.class: Text = declared(Text, "class");',
+        'field b.gone: Int = declared(Int, "gone");',
+        "field b.low: Qty(kg) =",
+        '  let mass = declared(kg, "mass_kg"); usable(mass < qty(1, kg), "not below one"); mass;',
+        "field b.mass: Qty(kg) =",
+        '  let mass = declared(kg, "mass_kg"); usable(mass > qty(1, kg), "not above one"); mass;',
+        'field b.month: Month = declared(Month, "mass_kg");',
+        'field c.later: Int = notYet("not asked yet", "no act");',
+        "field d.missing: Int = missingRequired();",
+    ]
+    facts = [fact("Value", "class", {"value": "EV"}), fact("Value", "mass_kg", {"value": "400.5"})]
+
+    def read(how: str, key: str, result: object) -> Step:
+        found = [digest(each["payload"]) for each in facts if each["fact_key"] == key]
+        names = {"fact_type": "Value", "fact_key": key}
+        return {"as": how, **names, "payload_hash": found[0] if found else None, "result": result}
+
+    def missing(reason: str, **detail: str) -> Step:
+        return {"empty": "missing", "reason": reason, **detail}
+
+    gone, unusable, mass = missing("not declared"), "declared, but not usable", qty("400.5", "kg")
+    low = missing(unusable, detail="not below one")
+    no_month = missing(unusable, detail="Value mass_kg: toMonth: the text is no month")
+    later = {"empty": "notYet", "reason": "not asked yet", "detail": "no act"}
+    asked = {"P-1": ["b.mass"], "P-2": ["b.low"]}
+    steps: Steps = [
+        ("FACT_GET", read("declared Text", "class", "EV"), []),
+        ("OP", op("field", "EV", path="a.class", type="Text"), [0]),
+        ("FACT_GET", read("declared Int", "gone", gone), []),
+        ("OP", op("field", gone, path="b.gone", type="Int"), [2]),
+        ("FACT_GET", read("declared kg", "mass_kg", mass), []),
+        ("CONST", {"value": qty("1", "kg")}, []),
+        ("OP", op("<", False), [4, 5]),
+        ("CONST", {"value": "not below one"}, []),
+        ("OP", op("unusable", low), [6, 7]),
+        ("OP", op("field", low, path="b.low", type="Qty(kg)"), [8]),
+        ("OP", op(">", True), [4, 5]),
+        ("ASSERT", {"code": "USABLE", "message": "", "result": True}, [10]),
+        ("OP", op("field", mass, path="b.mass", type="Qty(kg)"), [4, 11]),
+        ("FACT_GET", read("declared Month", "mass_kg", no_month), []),
+        ("OP", op("field", no_month, path="b.month", type="Month"), [13]),
+        ("CONST", {"value": "no act"}, []),
+        ("OP", op("empty", later, kind="notYet", reason="not asked yet"), [15]),
+        ("OP", op("field", later, path="c.later", type="Int"), [16]),
+        ("CONST", {"law_date": True, "value": {"date": "2027-02-18"}}, []),
+        ("OP", op("missingRequired", 1, asked=asked, law="a list"), [18, 9, 12]),
+        ("OP", op("field", 1, path="d.missing", type="Int"), [19]),
+    ]
+    told = {"empty": "missing", "reason": unusable}  # without the details
+    shown = payload(
+        {
+            "a": {"class": "EV"},
+            "b": {"gone": gone, "low": told, "mass": {"value": "400.5", "unit": "kg"}, "month": told},
+            "c": {"later": {"empty": "notYet", "reason": "not asked yet"}},
+            "d": {"missing": 1},
+        }
+    )
+    fields = {
+        "a.class": 1,
+        "b.gone": 3,
+        "b.low": 9,
+        "b.mass": 12,
+        "b.month": 14,
+        "c.later": 17,
+        "d.missing": 20,
+    }
+    return vector("declared values, and what is missing", rules, facts, {**proof(steps, fields), **shown})
 
 
 # A field of each type: as it is declared, written, kept in the proof, and published.
@@ -209,10 +295,15 @@ VALUES: list[tuple[str, str, str, object, object]] = [
     ("v.dec", "Dec(2)", "1.50", {"dec": "1.50"}, "1.50"),
     ("v.int", "Int", "-42", -42, -42),
     ("v.large", "Int", "9007199254740992", {"int": "9007199254740992"}, "9007199254740992"),
+    ("v.moment", "Moment", 'moment("2027-02-18T12:00:00Z")', {"moment": "2027-02-18T12:00:00Z"},
+     "2027-02-18T12:00:00Z"),
+    ("v.month", "Month", 'month("2027-02")', {"month": "2027-02"}, "2027-02"),
     ("v.none", "Opt(Int)", "none", None, None),
     ("v.qty", "Qty(kg)", "qty(-0.5, kg)", qty("-0.5", "kg"), {"value": "-0.5", "unit": "kg"}),
     ("v.text", "Text", '"\u00e4 \\"q\\" \\\\"', '\u00e4 "q" \\', '\u00e4 "q" \\'),
-]
+    ("v.texts", "Texts", 'texts("en": "water", "de": "Wasser")', {"texts": {"de": "Wasser", "en": "water"}},
+     {"de": "Wasser", "en": "water"}),
+]  # fmt: skip
 
 
 def values() -> Step:
@@ -239,4 +330,5 @@ def values() -> Step:
 
 
 def vectors() -> dict[str, dict[str, Any]]:
-    return {"product": product(), "sum_of_facts": sum_of_facts(), "withheld": withheld(), "values": values()}
+    made = [product, sum_of_facts, withheld, declared, values]
+    return {make.__name__: make() for make in made}

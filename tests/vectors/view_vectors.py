@@ -19,7 +19,11 @@ FIELDS: list[tuple[str, Names, Any]] = [
     ("tests.report", ("authorities", "commission"), {"empty": "withheld", "reason": "not displayed"}),
 ]
 STATEMENTS: list[tuple[str, Names, Any]] = [
-    ("MASS_BALANCE", ("authorities", "commission"), {"holds": True, "message": "within 2 %"}),
+    (
+        "MASS_BALANCE",
+        ("authorities", "commission"),
+        {"holds": True, "message": "within 2 %", "severity": "warn"},
+    ),
 ]
 SETS = [*(names for _, names, _ in [*FIELDS, *STATEMENTS]), ("commission",)]  # the last of them empty
 

@@ -62,10 +62,19 @@ def build(
         _echo(state.build_id, as_json=as_json)
     elif state.state == BuildStatus.DONE:
         tell(f"done: `bpc-worker passport show {state.passport_version_id}` shows it")
+        _tell_lacking(state, config_path, tenant)
         _echo(state.passport_version_id, as_json=as_json)
     else:
         tell(*why_not_done(found, timeout))
         raise SystemExit(EXIT_FAILED)
+
+
+def _tell_lacking(state: "BuildState", config_path: str | None, tenant: str) -> None:
+    from bpc_worker.cli.passport.told import of_report
+    from bpc_worker.pipeline.gaps import read_version_report
+
+    if state.passport_version_id is not None:  # retention may have been there in between
+        tell(*of_report(in_pipeline(config_path, tenant, read_version_report, state.passport_version_id)))
 
 
 def _echo(found: object, *, as_json: bool) -> None:
@@ -75,7 +84,8 @@ def _echo(found: object, *, as_json: bool) -> None:
 
 async def _built(pipeline: "PipelineSession", folder: Path, *, again: bool, seconds: float) -> "Watched":
     from bpc_worker.core.base.identifier import STAND_IN_HOST, host_of
-    from bpc_worker.pipeline.builds.start import read_folder, start_build
+    from bpc_worker.pipeline.builds.recipe import read_folder
+    from bpc_worker.pipeline.builds.start import start_build
     from bpc_worker.pipeline.builds.watch import watch
     from bpc_worker.pipeline.identifiers import STAND_IN
 

@@ -24,6 +24,7 @@ from bpc_worker.cli._common.trust import Trusted, trusted_keys
 from bpc_worker.cli.passport import passport
 from bpc_worker.cli.passport.asked import Asked
 from bpc_worker.cli.passport.standing import Standing, of_database, of_list
+from bpc_worker.cli.passport.told import of_report
 from bpc_worker.cli.passport.views import is_view, verify_view_file
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
@@ -132,8 +133,10 @@ def _tell_valid(
 ) -> None:
     """What was issued holds; whether it still counts, `standing` says."""
     from bpc_worker.core.base.messages import Kind
+    from bpc_worker.domain.gap_reports import read_report
 
     receipt = verified.receipt
+    lacks = of_report(read_report(verified.gaps))
     by = keys.signer(receipt.signing_key_id, Kind.RECEIPT)
     by.warn()
     if as_json:
@@ -149,11 +152,14 @@ def _tell_valid(
             "signed_by": by.members(),
             "checks": [{"check": what, "found": found} for what, found in verified.checks],
             "unchecked": [*verified.unchecked],
+            "lacks": lacks,
         }
         click.echo(json.dumps(about | standing.members()))
         return
     for what, found in verified.checks:
         click.echo(f"ok  {what:<9}  {printable(found)}")
+    for line in lacks:
+        click.echo(line)
     click.echo(f"signed with {printable(str(by))}")
     named = f"passport {receipt.passport_id}, version {receipt.passport_version_id}"
     click.echo(f"{standing.verdict}: {named}")
@@ -175,6 +181,7 @@ def _tell_not_valid(bundle: str, error: "BundleError", *, as_json: bool) -> None
 @passport.command("explain", epilog=BUNDLE)
 @click.argument("bundle")
 @click.argument("field")
+@click.option("--full", is_flag=True, help="Every step, as a tree.")
 @keys_option
 @_tenant_option
 @json_option("One JSON object.")
@@ -183,6 +190,7 @@ def explain(
     bundle: str,
     field: str,
     *,
+    full: bool,
     keys_file: Path | None,
     tenant: str | None,
     as_json: bool,
@@ -190,17 +198,19 @@ def explain(
 ) -> None:
     r"""Show how a field got its value, from the published number down to the cells of the documents.
 
+    In short: the value, and the law date, tables, fields and facts that it rests on; with --full every step.
     It is verified first, with the keys of --keys or BPC_KEYS_FILE. In the database, and where the bundle has
     a sources.json, each fact is followed by its place in the suppliers' documents.
 
     Exit codes: 0 shown, 1 the bundle is not valid, 2 it cannot be used, or no keys, 3 no such field.
 
     \b
-    Example: bpc-worker passport explain passport.zip carbon_footprint.per_kwh --keys keys.json
+    Example: bpc-worker passport explain passport.zip performance.energy --keys keys.json
     """
     from bpc_worker.core.base.messages import Kind
     from bpc_worker.core.passport.bundle import BundleError
-    from bpc_worker.core.proof.explain import explain as steps_of
+    from bpc_worker.core.proof.explain import explain as tree
+    from bpc_worker.core.proof.explain import summary
 
     stored = _stored(bundle, tenant, config_path)
     keys = _trusted(stored, keys_file)
@@ -216,7 +226,7 @@ def explain(
     if field not in proved.fields:
         fail(EXIT_NOT_FOUND, *map(on_one_line, _unknown_field(field, proved)))
     sources = sources_of(bundle, parts) if stored is None else stored.places()
-    lines = steps_of(proved, field, sources)
+    lines = (tree if full else summary)(proved, field, sources)
     if as_json:
         click.echo(json.dumps({"field": field, "signed_by": by.members(), "steps": lines}))
     else:

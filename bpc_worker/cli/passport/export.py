@@ -9,6 +9,7 @@ from bpc_worker.cli._common.options import FILE, config_option, tenant_option
 from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, fail, refused, tell
 from bpc_worker.cli._common.sessions import in_pipeline
 from bpc_worker.cli.passport import VERSION_ID, passport
+from bpc_worker.cli.passport.told import of_report
 from bpc_worker.core.base.audience import AUDIENCES, PUBLIC
 from bpc_worker.domain.states import PassportStatus
 
@@ -87,6 +88,7 @@ class _Target:
         self._out = out
 
     def write(self, row: "Row", files: "Sequence[File]") -> None:
+        from bpc_worker.domain.gap_reports import read_report
         from bpc_worker.files.writing import ExportFileError, write_new
 
         for file in files:
@@ -100,5 +102,6 @@ class _Target:
             click.echo(folder / name)
             if not added:
                 tell("it was there already, with the same bytes")
+        tell(*of_report(read_report(row.gaps)))
         if row.status != PassportStatus.ACTIVE:
             tell(f"the version is {row.status}, which only the format dpp says")

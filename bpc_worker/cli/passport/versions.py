@@ -23,11 +23,14 @@ from bpc_worker.cli._common.output import (
 )
 from bpc_worker.cli._common.sessions import in_pipeline, not_done, patience
 from bpc_worker.cli.passport import VERSION_ID, passport
+from bpc_worker.cli.passport.told import of_report
 from bpc_worker.domain.states import PassportStatus
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from datetime import datetime
+    from uuid import UUID
 
+    from bpc_worker.core.passport.gaps import Report
     from bpc_worker.domain.stored import StoredVersion
     from bpc_worker.pipeline.passports import ListedVersion
     from bpc_worker.pipeline.session import PipelineSession
@@ -91,6 +94,7 @@ def show(wanted: str, *, tenant: str, as_json: bool, config_path: str | None) ->
     Example: bpc-worker passport show HLS-EV78-2028-000417 --tenant acme
     """
     from bpc_worker.core.passport.bundle import BundleError
+    from bpc_worker.domain.gap_reports import read_report
     from bpc_worker.pipeline.stored import read_version
 
     version = in_pipeline(config_path, tenant, read_version, wanted)
@@ -98,11 +102,13 @@ def show(wanted: str, *, tenant: str, as_json: bool, config_path: str | None) ->
     with refused(BundleError, "`bpc-worker passport replay` says more", code=EXIT_FAILED):
         published = version.published()
     if as_json:
-        show_json(about | {"fields": published.get("fields"), "compliance": published.get("compliance")})
+        law = {"law": read_report(version.row.gaps).law}
+        show_json(about | law | {name: published.get(name) for name in ("fields", "compliance")})
         return
     show_fields(about.items())
     click.echo()
     show_fields(_flat(published.get("fields"), ""))
+    tell(*of_report(read_report(version.row.gaps)))
 
 
 def _about(version: "StoredVersion") -> dict[str, object]:
@@ -179,7 +185,7 @@ def compile_(  # noqa: PLR0913 - one argument per option
     PASSPORT is the id of a passport, or a serial number. With --wait, the id of the version is printed.
 
     \b
-    Example: bpc-worker passport compile SN-000417 --snapshot 019a… --rules battery_core --law-date 2028-08-18
+    Example: bpc-worker passport compile SN-000417 --snapshot 019a… --rules eu_battery --law-date 2028-08-18
     """
     from bpc_worker.pipeline.jobs import wait_for_job
     from bpc_worker.pipeline.passports import compile_version
@@ -200,21 +206,34 @@ def compile_(  # noqa: PLR0913 - one argument per option
 
 @passport.command("activate", epilog=VERSION_ID)
 @click.argument("wanted", metavar="ID")
+@click.option(
+    "--despite", metavar="REASON", help="Answer for what it lacks; kept in the audit trail, on one line."
+)
 @tenant_option
 @config_option
-def activate(wanted: str, *, tenant: str, config_path: str | None) -> None:
+def activate(wanted: str, *, despite: str | None, tenant: str, config_path: str | None) -> None:
     r"""Bring a signed version into force and print its id; the one that was in force is superseded.
+
+    The first version of a passport has all that the law asks for; a later one loses nothing of it. `passport
+    gaps` tells what is missing. With --despite it comes into force all the same, if the login has the
+    database role bpc_release.
 
     \b
     Example: bpc-worker passport activate HLS-EV78-2028-000417 --tenant acme
     """
+    from bpc_worker.pipeline.gaps import read_version_report
     from bpc_worker.pipeline.passports import activate as activated
 
-    version, former = in_pipeline(config_path, tenant, activated, wanted)
+    async def work(pipeline: "PipelineSession") -> "tuple[UUID, UUID | None, Report]":
+        version, former = await activated(pipeline, wanted, despite=despite)
+        return version, former, await read_version_report(pipeline, version)
+
+    version, former, report = in_pipeline(config_path, tenant, work)
     click.echo(version)
     tell(f"version {version} is ACTIVE")
     if former is not None:
         tell(f"version {former} is SUPERSEDED")
+    tell(*of_report(report))
 
 
 @passport.command("revoke", epilog=VERSION_ID)

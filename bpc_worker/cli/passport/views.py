@@ -10,6 +10,7 @@ from bpc_worker.cli._common.output import printable, refused, tell
 from bpc_worker.cli._common.trust import SignedBy, Trusted, trusted_keys
 from bpc_worker.cli.passport.asked import Asked
 from bpc_worker.cli.passport.standing import Standing, of_list
+from bpc_worker.cli.passport.told import of_view
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.core.passport.view_check import VerifiedView
@@ -75,6 +76,7 @@ def _members(path: str, found: "VerifiedView", by: SignedBy, standing: Standing)
         "complete_for": [*found.complete],
         "has_everything": found.is_whole,
         "fields": found.fields,
+        "lacks": of_view(found.fields),
         "status_list": {"uri": claims.status_list_uri, "idx": claims.status_list_idx},
     } | standing.members()
 
@@ -83,6 +85,8 @@ def _show(found: "VerifiedView", by: SignedBy, standing: Standing) -> None:
     claims = found.text.claims
     for path, value in sorted(found.fields.items()):
         click.echo(f"{printable(path)}: {printable(json.dumps(value, ensure_ascii=False))}")
+    for line in of_view(found.fields):
+        click.echo(line)
     whole = " and has everything" if found.is_whole else ""
     click.echo(f"signed with {printable(str(by))}")
     click.echo(f"complete for {', '.join(found.complete) or 'no audience alone'}{whole}")

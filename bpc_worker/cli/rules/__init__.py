@@ -3,7 +3,10 @@
 from bpc_worker.cli import main
 from bpc_worker.cli._common.output import refused
 
-RULE_FILE = "FILE is a rule text, - for standard input, or the name of a shipped module such as battery_core."
+RULE_FILE = (
+    "FILE is a rule text, a folder of .rules files that are joined in the order of their names, - for "
+    "standard input, or the name of a shipped package such as eu_battery."
+)
 
 
 @main.group(modules=("packages", "texts"), epilog=RULE_FILE)

@@ -43,7 +43,7 @@ def rules_add(name: str, file: str, *, tenant: str, as_json: bool, config_path: 
     The same text again is the version that is there.
 
     \b
-    Example: bpc-worker rules add battery_core battery_core --tenant acme
+    Example: bpc-worker rules add eu_battery eu_battery --tenant acme
     """
     from bpc_worker.pipeline.rules import add_rules
 
@@ -72,7 +72,7 @@ def rules_list(*, tenant: str, as_json: bool, config_path: str | None) -> None:
         in_pipeline(config_path, tenant, list_rules),
         lambda each: [_label(each), each.status, each.rule_package_version_id, each.dsl_sha256],
         as_json=as_json,
-        nothing="no rules yet; add the shipped ones with `bpc-worker rules add battery_core battery_core`",
+        nothing="no rules yet; add the shipped ones with `bpc-worker rules add eu_battery eu_battery`",
     )
 
 
@@ -91,7 +91,7 @@ def rules_run_tests(
     r"""Have a worker run a version's own tests, and print the id of the job; VALIDATED when they pass.
 
     \b
-    Example: bpc-worker rules run-tests battery_core --tenant acme --wait
+    Example: bpc-worker rules run-tests eu_battery --tenant acme --wait
     """
     from bpc_worker.pipeline.jobs import wait_for_job
     from bpc_worker.pipeline.rules import RulesDetail, rules_detail, run_rule_tests
@@ -136,7 +136,7 @@ def rules_publish(wanted: str, *, tenant: str, as_json: bool, config_path: str |
     r"""Publish a VALIDATED version, so that passports can be compiled with it, and print NAME@VERSION.
 
     \b
-    Example: bpc-worker rules publish battery_core --tenant acme
+    Example: bpc-worker rules publish eu_battery --tenant acme
     """
     from bpc_worker.pipeline.rules import publish_rules
 
@@ -155,7 +155,7 @@ def rules_show(wanted: str, *, text: bool, tenant: str, as_json: bool, config_pa
     r"""Show a version: its status, hashes, and what the last run of its tests found.
 
     \b
-    Example: bpc-worker rules show battery_core@1 --tenant acme
+    Example: bpc-worker rules show eu_battery@1 --tenant acme
     """
     from bpc_worker.pipeline.rules import rules_detail
 

@@ -27,14 +27,17 @@ def check(file: str, *, as_json: bool) -> None:
     Exit codes: 0 it can be used, 1 it cannot, 2 it cannot be read.
 
     \b
-    Example: bpc-worker rules check battery_core
+    Example: bpc-worker rules check eu_battery
     """
     module = _loaded(file, as_json=as_json)
     if as_json:
-        click.echo(json.dumps({"file": file, "ok": True, "errors": [], "warnings": [*module.warnings]}))
+        told = {"warnings": [*module.warnings], "drafts": sorted(module.drafts)}
+        click.echo(json.dumps({"file": file, "ok": True, "errors": [], **told}))
         return
     for warning in module.warnings:
         click.echo(printable(f"{file}: warning: {warning}"))
+    for name in sorted(module.drafts):
+        click.echo(f"{file}: the table {name} is a draft")
     found = ((module.fields, "field"), (module.tables, "table"), (module.tests, "test"))
     counts = ", ".join(counted(len(each), what) for each, what in found)
     click.echo(f"{file}: {counts}: no errors, {counted(len(module.warnings), 'warning')}", err=True)
@@ -49,7 +52,7 @@ def test(file: str, *, as_json: bool) -> None:
     Exit codes: 0 all pass, 1 one fails, 2 the text cannot be read.
 
     \b
-    Example: bpc-worker rules test battery_core
+    Example: bpc-worker rules test eu_battery
     """
     from bpc_worker.core.rules.testing import run_tests
 
@@ -114,7 +117,7 @@ def diff(old: str, new: str, *, as_json: bool) -> None:
     Exit codes: 0 compared, whether or not they differ; 1 one has a syntax error; 2 one cannot be read.
 
     \b
-    Example: bpc-worker rules diff battery_core my.rules
+    Example: bpc-worker rules diff eu_battery my.rules
     """
     from bpc_worker.core.rules import diff as rules_diff
     from bpc_worker.core.rules.source import RuleError
@@ -168,7 +171,7 @@ def _refuse(file: str, source: str, error: "RuleError", *, as_json: bool) -> NoR
             "code": error.code, "message": error.message, "line": at.line, "column": at.column,
             "width": at.width, "hint": error.hint,
         }  # fmt: skip
-        click.echo(json.dumps({"file": file, "ok": False, "errors": [found], "warnings": []}))
+        click.echo(json.dumps({"file": file, "ok": False, "errors": [found], "warnings": [], "drafts": []}))
     else:
         click.echo(printable(f"{file}: {render(source, error)}"))
     raise SystemExit(EXIT_FAILED)

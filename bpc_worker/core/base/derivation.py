@@ -1,14 +1,16 @@
 """BPC-PROOF-2: how every value was derived, as a list of hashed steps."""
 
+import json
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
+from bpc_worker.core.base import proof_text
 from bpc_worker.core.base.canonical_json import text_of_checked
 
 PROOF_VERSION = "BPC-PROOF-2"
 
-CONST, FACT_GET, FIELD_REF = "CONST", "FACT_GET", "FIELD_REF"
-OP, ASSERT, COMPLIANCE_EMIT = "OP", "ASSERT", "COMPLIANCE_EMIT"
+CONST, OP = proof_text.CONST, proof_text.OP
+FACT_GET, FIELD_REF, ASSERT, COMPLIANCE_EMIT = "FACT_GET", "FIELD_REF", "ASSERT", "COMPLIANCE_EMIT"
 NODE_TYPES = frozenset({CONST, FACT_GET, FIELD_REF, OP, ASSERT, COMPLIANCE_EMIT})
 
 Children = tuple[int, ...]
@@ -25,12 +27,6 @@ def node_hash(number: int, kind: str, data: bytes, children_hashes: list[str]) -
     children = ",".join([f'"{each}"' for each in children_hashes])
     head = f'{{"children_hashes":[{children}],"data":'.encode()
     return sha256(head + data + f',"id":{number},"type":"{kind}"}}'.encode()).hexdigest()
-
-
-def _node_bytes(number: int, kind: str, data: bytes, children: Children, hashed: str) -> bytes:
-    """Canonical {"children", "data", "hash", "id", "type"}."""
-    head = f'{{"children":[{",".join(map(str, children))}],"data":'.encode()
-    return head + data + f',"hash":"{hashed}","id":{number},"type":"{kind}"}}'.encode()
 
 
 class ProofBuilder:
@@ -53,14 +49,17 @@ class ProofBuilder:
         data = data_bytes({"op": "passport", "result": len(index), "salt": salt.hex()})
         root = (OP, data, tuple(index.values()))
         hashes: list[str] = []
-        nodes: list[bytes] = []
+        steps: list[proof_text.Step] = []
         for number, (kind, data, children) in enumerate([*self._bound(), root]):
-            hashed = node_hash(number, kind, data, [hashes[child] for child in children])
-            nodes.append(_node_bytes(number, kind, data, children, hashed))
-            hashes.append(hashed)
-        body = b'{"field_index":' + data_bytes(index) + b',"nodes":[' + b",".join(nodes)
-        tail = f'],"proof_version":"{PROOF_VERSION}","root_hash":"{hashes[-1]}"}}'
-        return body + tail.encode(), hashes[-1]
+            hashes.append(node_hash(number, kind, data, [hashes[child] for child in children]))
+            steps.append(proof_text.Step(kind, json.loads(data), children))
+        document = {
+            "field_index": index,
+            "nodes": proof_text.write(steps),
+            "proof_version": PROOF_VERSION,
+            "root_hash": hashes[-1],
+        }
+        return data_bytes(document), hashes[-1]
 
     def _bound(self) -> Iterator[Step]:
         """The steps, where what no other step uses, such as a value that is withheld, rests under its field.

@@ -17,6 +17,7 @@ UNITS = MappingProxyType(
         "V": ("voltage", Fraction(1)),
         "W": ("power", Fraction(1)),
         "Ohm": ("resistance", Fraction(1)),
+        "mOhm": ("resistance", Fraction(1, 1000)),
         "degC": ("temperature", Fraction(1)),
         "h": ("time", Fraction(60)),
         "min": ("time", Fraction(1)),
@@ -33,6 +34,7 @@ UNITS = MappingProxyType(
         "pct_per_month": ("share per month", Fraction(1)),
         "W_per_Wh": ("power per energy", Fraction(1)),
         "per_year": ("rate", Fraction(1)),
+        "per_h": ("charge rate", Fraction(1)),
     }
 )
 
@@ -47,6 +49,7 @@ _PRODUCTS = (
     ("pct_per_month", "month", "pct"),
     ("W_per_Wh", "Wh", "W"),
     ("per_year", "year", NUMBER),
+    ("per_h", "h", NUMBER),
 )
 MULTIPLY: Mapping[tuple[str, str], str] = MappingProxyType(
     {pair: c for a, b, c in _PRODUCTS for pair in ((a, b), (b, a))}

@@ -4,7 +4,6 @@ It has all that a passport was made from, so it is made again here: a signature 
 rules say so.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +13,11 @@ from bpc_worker.core.base.forms import FormError, members, parse_list, parse_tex
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.messages import Kind
 from bpc_worker.core.passport import qr_text
-from bpc_worker.core.passport.compile import COMPILER_BUILD_ID
+from bpc_worker.core.passport.compile import COMPILER_BUILD_ID, Evaluated
 from bpc_worker.core.passport.found_salts import found_salts
 from bpc_worker.core.passport.receipt import Receipt, SignedReceipt, parse_signed, receipt_bytes, receipt_hash
 from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
-from bpc_worker.core.passport.snapshot import SealedSnapshot, open_snapshot
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, check_facts, open_snapshot
 from bpc_worker.core.passport.view_check import VerifiedView, verify_view
 from bpc_worker.core.proof.verify import ProofError, VerifiedProof, verify_proof
 from bpc_worker.core.rules.facts import FactSet, make_fact
@@ -54,6 +53,7 @@ class Verified:
     proof: VerifiedProof
     view: VerifiedView
     unchecked: tuple[str, ...]  # files that nothing was found out about
+    gaps: bytes  # what the law asks for and it lacks, as its rules and facts give it
 
 
 def verify_bundle(
@@ -74,12 +74,12 @@ def verify_bundle(
     proved = _proof(parts[PROOF], receipt, FactSet(facts), limits)
     checks.append(("proof", f"{len(proved.nodes)} steps, full, with the facts"))
     view = _view(parts[VIEW], registry)
-    _made_again(parts, signed, facts, rules, view, registry, limits)
+    made = _made_again(parts, signed, facts, rules, view, registry, limits)
     checks.append(("payload", f"{len(proved.fields)} fields, as the rules give them"))
     checks.append(("view", f"{len(view.fields)} disclosures of fields and statements, all there are"))
     if QR_TEXT in parts:
         checks.append(("qr", _qr(parts[QR_TEXT], receipt)))
-    return Verified(receipt, tuple(checks), proved, view, tuple(sorted(set(parts) - KNOWN)))
+    return Verified(receipt, tuple(checks), proved, view, tuple(sorted(set(parts) - KNOWN)), made.gaps)
 
 
 @contextmanager
@@ -112,10 +112,8 @@ def _facts(data: bytes, snapshot: SealedSnapshot) -> list[Fact]:
     """The facts, which are those of the snapshot."""
     with _part(FACTS):
         facts = parse_list(_fact)(canonical_json.decode(data))
-        named = Counter((each.fact_type, each.fact_key, each.payload_hash.hex()) for each in snapshot.facts)
-        given = Counter((each.fact_type, each.fact_key, each.payload_hash) for each in facts)
-        for kind, key, _ in sorted((given - named) + (named - given)):
-            raise FormError("", f"they are not those of the snapshot: {kind} {key} differs")
+        refs = (FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in facts)
+        check_facts(snapshot, refs)
         return facts
 
 
@@ -161,7 +159,7 @@ def _made_again(
     view: VerifiedView,
     registry: signing.KeyRegistry,
     limits: Limits | None,
-) -> None:
+) -> Evaluated:
     with _part(PAYLOAD):
         salts = found_salts(canonical_json.decode(parts[PAYLOAD]), parts[PROOF], view.text)
     stored = Stored(
@@ -175,7 +173,7 @@ def _made_again(
         salts=salts,
     )
     try:
-        replay(stored, registry, limits=limits)
+        return replay(stored, registry, limits=limits)
     except ReplayMismatchError as error:
         raise BundleError(_PART_OF.get(error.what, RECEIPT), error.message) from error
 

@@ -11,9 +11,10 @@ from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.base.forms import salt_text, uuid_text
 from bpc_worker.core.base.hashing import sha256, sha256_hex
 from bpc_worker.core.passport.disclosures import STATEMENTS, Disclosed, Shown, disclose
+from bpc_worker.core.passport.gaps import report, report_bytes
 from bpc_worker.core.passport.receipt import Receipt, issuer_of, passport_version_id
 from bpc_worker.core.passport.salts import SaltSource
-from bpc_worker.core.passport.snapshot import SealedSnapshot
+from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, check_facts
 from bpc_worker.core.rules.audiences import RESERVED_MEMBERS
 from bpc_worker.core.rules.evaluate import Evaluator, Statement
 from bpc_worker.core.rules.facts import FactSet
@@ -23,8 +24,6 @@ from bpc_worker.core.rules.values import Fact, published
 
 COMPILER_BUILD_ID = build_id.COMPILER_BUILD_ID
 PASSPORT_SCHEMA = "BPC-PASSPORT-2"
-
-_NAMED_AT_MOST = 5
 
 
 class CompileError(Exception):
@@ -74,6 +73,7 @@ class Evaluated:
     fields: bytes  # the claim `fields` of the view, canonical
     disclosures: tuple[str, ...]
     audiences: tuple[str, ...]
+    gaps: bytes  # what the law asks for and it lacks, canonical
 
 
 class HashedSnapshot(Protocol):
@@ -123,6 +123,7 @@ def evaluate_passport(
     _check_size("PAYLOAD_TOO_LARGE", "payload", len(payload), bounds.payload)
     _check_size("PROOF_TOO_LARGE", "proof", len(proof), bounds.proof)
     disclosed = _disclosed(rules, fields, evaluated.statements, salts)
+    found = report(rules.law, evaluated.fields, evaluated.statements, identity.law_date)
     return Evaluated(
         payload=payload,
         proof=proof,
@@ -130,6 +131,7 @@ def evaluate_passport(
         fields=disclosed.fields,
         disclosures=disclosed.disclosures,
         audiences=rules.audiences,
+        gaps=report_bytes(found, salts.payload),
     )
 
 
@@ -172,11 +174,13 @@ def payload_bytes(
             "passport_id": uuid_text(identity.passport_id),
             "battery_product_id": uuid_text(identity.battery_product_id),
             "fields": nested(fields),
-            "compliance": [
-                {"code": each.code, "holds": each.holds, "message": each.message} for each in statements
-            ],
+            "compliance": [{"code": each.code, **_stated(each)} for each in statements],
         }
     )
+
+
+def _stated(statement: Statement) -> dict[str, object]:
+    return {"holds": statement.holds, "message": statement.message, "severity": statement.severity}
 
 
 def nested(fields: Mapping[str, object]) -> dict[str, object]:
@@ -206,7 +210,7 @@ def _disclosed(
         Shown(
             f"{STATEMENTS}{each.code}",
             rules.statements[each.code],
-            {"holds": each.holds, "message": each.message},
+            _stated(each),
             salts.statement(each.code),
         )
         for each in statements
@@ -233,12 +237,11 @@ def _publishable(path: str, value: object) -> object:
 def _check_inputs(snapshot: SealedSnapshot, facts: tuple[Fact, ...], rules: TypedModule) -> None:
     if not rules.fields:
         raise CompileError("RULE_TYPE_ERROR", "the rules have no field, and a passport has at least one")
-    named = {(ref.fact_type, ref.fact_key): ref.payload_hash.hex() for ref in snapshot.facts}
-    given = {(fact.fact_type, fact.fact_key): fact.payload_hash for fact in facts}
-    if named != given or len(given) != len(facts):
-        differing = sorted({f"{kind} {key}" for (kind, key), _ in named.items() ^ given.items()})
-        shown = ", ".join(differing[:_NAMED_AT_MOST]) or "some are there twice"
-        raise CompileError("SNAPSHOT_NOT_READY", f"the facts are not the snapshot's: {shown}")
+    try:
+        refs = (FactRef(each.fact_type, each.fact_key, bytes.fromhex(each.payload_hash)) for each in facts)
+        check_facts(snapshot, refs)
+    except SnapshotError as error:
+        raise CompileError("SNAPSHOT_NOT_READY", str(error)) from error
     for fact in facts:
         _check_fact(fact)
 

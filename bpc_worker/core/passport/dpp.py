@@ -41,8 +41,8 @@ def dpp(header: Header, fields: Mapping[str, object]) -> bytes:
         "dppSchemaVersion": SCHEMA,
         "dppStatus": _STATUS[header.status],
         "lastUpdate": timestamp(header.status_since),
-        "economicOperatorId": _identifier(header.operator),
-        "facilityId": _identifier(header.facility),
+        "economicOperatorId": identifier(header.operator),
+        "facilityId": identifier(header.facility),
         "contentSpecificationIds": [VIEW_TYPE],
     }
     for path in sorted(fields):
@@ -50,7 +50,7 @@ def dpp(header: Header, fields: Mapping[str, object]) -> bytes:
     return canonical_json.encode(document)
 
 
-def _identifier(by_scheme: Mapping[str, str]) -> str | None:
+def identifier(by_scheme: Mapping[str, str]) -> str | None:
     """`SCHEME:value`; None where nobody has said one."""
     known = sorted(
         by_scheme, key=lambda each: (_SCHEMES.index(each) if each in _SCHEMES else len(_SCHEMES), each)

@@ -35,8 +35,8 @@ def found_salts(payload: object, proof: bytes, view: ViewText) -> FoundSalts:
     """Of a decoded payload, a proof that was verified, and a view that was verified and has everything."""
     document = decode(proof)
     nodes = document["nodes"] if isinstance(document, dict) else []
-    root = nodes[-1] if isinstance(nodes, list) else {}
-    data = root["data"] if isinstance(root, dict) else {}
+    root = nodes[-1] if isinstance(nodes, list) else []
+    data = root[1] if isinstance(root, list) else {}
     around = {one.digest: one.audiences for one in view.claims.sets}
     sets: dict[tuple[str, ...], bytes] = {}
     names: dict[str, bytes] = {}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from bpc_worker.core.base import derivation
+from bpc_worker.core.base.proof_text import Step
 from bpc_worker.core.proof.verify import VerifiedProof
 
 Sources = Mapping[tuple[str, str], Sequence[str]]  # (fact type, fact key) -> pointers into documents
@@ -32,34 +33,58 @@ def explain(proved: VerifiedProof, path: str, sources: Sources | None = None) ->
         lines.append(line)
         lines += [f"{'  ' * depth}  from {pointer}" for pointer in _pointers(node, sources or {})]
         notes = _notes(node, [proved.nodes[child] for child in children])
+        if node.data.get("op") == "missingRequired":  # the fields themselves, not how each came about
+            lines += [f"{'  ' * depth}  {_line(proved.nodes[child])}" for child in children]
+            continue
         waiting += [
             (child, depth + 1, said) for child, said in reversed(list(zip(children, notes, strict=True)))
         ]
     return lines
 
 
-def _children(node: Mapping[str, object]) -> list[int]:
+def summary(proved: VerifiedProof, path: str, sources: Sources | None = None) -> list[str]:
+    """In a few lines: the value, then all below it that is law, field, statement or fact, each once."""
+    if path not in proved.fields:
+        raise LookupError(f"no field {path}; there are {', '.join(sorted(proved.fields))}")
+    lines: dict[str, None] = {}  # in order, each once
+    told: set[int] = set()
+    first = proved.fields[path].node
+    waiting = [first]
+    while waiting:
+        number = waiting.pop()
+        node = proved.nodes[number]
+        told.add(number)
+        if number == first:
+            lines[_line(node)] = None
+        elif _is_told(node):
+            lines[f"  {_line(node)}"] = None
+            lines |= dict.fromkeys(f"    from {pointer}" for pointer in _pointers(node, sources or {}))
+        waiting += [child for child in reversed(_children(node)) if child not in told]
+    return list(lines)
+
+
+def _is_told(node: Step) -> bool:
+    """Not a step of arithmetic, a constant, or the field that a reference names anyway."""
+    if node.type == derivation.CONST:
+        return bool({"law_date", "table"}.intersection(node.data))
+    return node.type in {derivation.FACT_GET, derivation.FIELD_REF, derivation.COMPLIANCE_EMIT}
+
+
+def _children(node: Step) -> list[int]:
     """Each once: a field whose value is a statement rests on it twice."""
-    below = node["children"]
-    listed = below if isinstance(below, list) else []
-    return list(dict.fromkeys(child for child in listed if isinstance(child, int)))
+    return list(dict.fromkeys(node.children))
 
 
-def _notes(node: Mapping[str, object], below: Sequence[Mapping[str, object]]) -> list[str]:
+def _notes(node: Step, below: Sequence[Step]) -> list[str]:
     """What a field rests on, beside its value and what was stated, was computed for it in vain."""
     statements = {derivation.ASSERT, derivation.COMPLIANCE_EMIT}
-    spare = ["" if each["type"] in statements else "  (computed, not used)" for each in below[1:]]
-    return ["", *spare] if _data(node).get("op") == "field" else [""] * len(below)
+    spare = ["" if each.type in statements else "  (computed, not used)" for each in below[1:]]
+    return ["", *spare] if node.data.get("op") == "field" else [""] * len(below)
 
 
-def _data(node: Mapping[str, object]) -> Mapping[str, object]:
-    data = node["data"]
-    return data if isinstance(data, dict) else {}
-
-
-def _pointers(node: Mapping[str, object], sources: Sources) -> list[str]:
-    data = _data(node)
-    if node["type"] != derivation.FACT_GET:
+def _pointers(node: Step, sources: Sources) -> list[str]:
+    data = node.data
+    if node.type != derivation.FACT_GET:
         return []
     if "prefix" not in data:
         found = sources.get((str(data["fact_type"]), str(data["fact_key"])), ())
@@ -75,11 +100,12 @@ def _by_prefix(fact_type: str, prefix: str, sources: Sources) -> Iterator[str]:
             yield from pointers
 
 
-def _line(node: Mapping[str, object]) -> str:
-    data = _data(node)
-    match node["type"]:
+def _line(node: Step) -> str:
+    data = node.data
+    match node.type:
         case derivation.CONST:
-            name = f"table {data['table']}" if "table" in data else "constant"
+            draft = "draft " if "draft" in data else ""
+            name = f"{draft}table {data['table']}" if "table" in data else "constant"
             name = "law date" if "law_date" in data else name
             return f"{name} {_shown(data['value'])}"
         case derivation.FACT_GET:
@@ -89,7 +115,8 @@ def _line(node: Mapping[str, object]) -> str:
         case derivation.ASSERT:
             return f"assert {_text(data['code'])}: {_text(data['message'])}"
         case derivation.COMPLIANCE_EMIT:
-            return f"compliance {_text(data['code'])} = {_shown(data['result'])}: {_text(data['message'])}"
+            said = f"{_text(data['code'])} ({_text(data['severity'])}) = {_shown(data['result'])}"
+            return f"compliance {said}: {_text(data['message'])}"
         case _:
             return _operation(data)
 
@@ -100,7 +127,8 @@ def _fact(data: Mapping[str, object]) -> str:
         return f"{data['count']} facts {fact_type} {_text(data['prefix'])}… (list {_hash(data['list'])})"
     found = data["payload_hash"]
     state = "absent" if found is None else f"sha256 {_hash(found)}"
-    return f"fact {fact_type} {_text(data['fact_key'])} ({state})"
+    fact = f"fact {fact_type} {_text(data['fact_key'])} ({state})"
+    return f"{_text(data['as'])} = {_shown(data['result'])} of {fact}" if "as" in data else fact
 
 
 def _operation(data: Mapping[str, object]) -> str:
@@ -120,19 +148,19 @@ def _operation(data: Mapping[str, object]) -> str:
 
 def _shown(form: object) -> str:
     match form:
-        case {"dec": text} | {"date": text} | {"int": text}:
+        case {"dec": text} | {"date": text} | {"int": text} | {"month": text} | {"moment": text}:
             return _text(text)
         case {"qty": text, "unit": unit}:
             return f"{_text(text)} {unit}"
         case {"json": inner}:
             return _shown(inner)
-        case {"empty": kind, "reason": reason}:
-            return f"{kind} ({_text(reason)})"
+        case {"empty": kind, "reason": reason, **rest}:
+            return f"{kind} ({'; '.join(map(_text, (reason, *rest.values())))})"
         case {"fact": [fact_type, fact_key, _]}:
             return f"fact {_text(fact_type)} {_text(fact_key)}"
         case {"count": count, "list": hashed}:
             return f"list of {count} ({_hash(hashed)})"
-        case {"map": inner}:
+        case {"map": inner} | {"texts": inner}:
             return _text(json.dumps(inner, ensure_ascii=False))
         case _:
             return _text(form if isinstance(form, str) else json.dumps(form, ensure_ascii=False))

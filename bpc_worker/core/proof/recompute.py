@@ -17,6 +17,7 @@ from bpc_worker.core.proof.values import (
     shown,
 )
 from bpc_worker.core.rules import operations
+from bpc_worker.core.rules.declared import NOT_USABLE
 from bpc_worker.core.rules.source import Limits
 from bpc_worker.core.rules.trace import Meter
 from bpc_worker.core.rules.types import JSON, OptType
@@ -34,6 +35,8 @@ def recomputed(
     Where an operand is unseen, some results are attested: the form is taken, if it can be true. With the
     facts nothing is unseen, and so nothing is attested.
     """
+    if name != "if" and any(isinstance(each.value, Empty) for each in operands):
+        raise StepError(f"{shown(name)} of a field that has ended")
     if name in CHOICES:
         found = CHOICES[name](params, operands)
     elif name in AGGREGATES:
@@ -101,11 +104,20 @@ def _require_some(params: Params, operands: Sequence[Seen]) -> Seen:
 
 
 def _empty(params: Params, operands: Sequence[Seen]) -> Seen:
-    check_shape("empty", params, {"kind"}, operands, 1)
-    kind, reason = read_text(params["kind"]), read_text(operands[0].form)
+    check_shape("empty", params, {"kind", "reason"}, operands[1:])
+    kind, reason = read_text(params["kind"]), read_text(params["reason"])
     if kind not in EMPTY_KINDS or not reason.strip():
         raise StepError(f"a field that is {shown(kind)} for {shown(reason)}")
-    value = Empty(kind, reason)
+    value = Empty(kind, reason, *[read_text(each.form) for each in operands])
+    return Seen(encoded(value), value)
+
+
+def _unusable(params: Params, operands: Sequence[Seen]) -> Seen:
+    check_shape("unusable", params, set(), operands, 2)
+    condition, detail = operands
+    if _bool("unusable", condition):
+        raise StepError("a value that is usable ends no field")
+    value = Empty("missing", NOT_USABLE, read_text(detail.form))
     return Seen(encoded(value), value)
 
 
@@ -128,6 +140,7 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
         "unwrapOr": _unwrap_or,
         "requireSome": _require_some,
         "empty": _empty,
+        "unusable": _unusable,
         "count": _count,
     }
 )

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TypeGuard
 
 from bpc_worker.core.base import numbers
+from bpc_worker.core.base.calendar import Moment, Month, read_moment, read_month
 from bpc_worker.core.base.canonical_json import MAX_INTEGER
 from bpc_worker.core.base.derivation import data_bytes
 from bpc_worker.core.base.forms import FormError, parse_date
@@ -18,15 +19,25 @@ from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import types
 from bpc_worker.core.rules.fits import join
 from bpc_worker.core.rules.types import Type
-from bpc_worker.core.rules.values import Empty, Fact, JsonValue, Num, Quantity, Value
+from bpc_worker.core.rules.values import (
+    Empty,
+    Fact,
+    JsonValue,
+    Num,
+    Quantity,
+    Texts,
+    Value,
+    encoded,
+    read_texts,
+)
 
-EMPTY_KINDS = frozenset({"withheld", "notApplicable", "missing"})
+EMPTY_KINDS = frozenset({"withheld", "notApplicable", "missing", "notYet"})
 NO_ITEMS = sha256_hex(b"[]")
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 120
 
-Plain = None | bool | int | str | date | Num | Quantity
+Plain = None | bool | int | str | date | Month | Moment | Texts | Num | Quantity
 
 
 class StepError(ValueError):
@@ -64,8 +75,8 @@ def read(form: object) -> Known:
         case {"fact": [str(), str(), str(hashed)], **rest} if not rest:
             read_hash(hashed)
             return Unseen(None)
-        case {"empty": str(kind), "reason": str(reason), **rest} if not rest and kind in EMPTY_KINDS:
-            return Empty(kind, reason)
+        case {"empty": str(kind), "reason": str(reason), **rest} if kind in EMPTY_KINDS:
+            return _empty(kind, reason, rest)
         case {"json": inner, **rest} if not rest:
             return JsonValue(inner)
         case {"map": dict(members), **rest} if not rest:
@@ -96,7 +107,34 @@ def read_plain(form: object) -> Plain:
         case {"date": str(text), **rest} if not rest:
             return _date(text)
         case _:
-            raise StepError(f"{shown(form)} is not the form of a value")
+            return _read_timed(form)
+
+
+def _read_timed(form: object) -> Plain:
+    """A month, a moment or texts by language, in the one form of each."""
+    found: Month | Moment | Texts | None = None
+    match form:
+        case {"month": str(text), **rest} if not rest:
+            found = read_month(text)
+        case {"moment": str(text), **rest} if not rest:
+            found = read_moment(text)
+        case {"texts": dict(by_language), **rest} if not rest:
+            found = read_texts(by_language)
+        case _:
+            pass
+    if found is None or encoded(found) != form:
+        raise StepError(f"{shown(form)} is not the form of a value")
+    return found
+
+
+def _empty(kind: str, reason: str, rest: Mapping[object, object]) -> Empty:
+    match rest:
+        case {"detail": str(detail), **more} if not more:
+            return Empty(kind, reason, detail)
+        case _ if rest:
+            raise StepError(f"{shown(rest)} beside a reason")
+        case _:
+            return Empty(kind, reason)
 
 
 def read_hash(form: object) -> str:
@@ -206,7 +244,8 @@ def conforms(value: Known, kind: Type) -> bool:
 
 
 _CLASSES: Mapping[str, type] = {
-    "Bool": bool, "Int": int, "Text": str, "Date": date, "Num": Num, "Json": JsonValue, "Fact": Fact,
+    "Bool": bool, "Int": int, "Text": str, "Date": date, "Month": Month, "Moment": Moment, "Texts": Texts,
+    "Num": Num, "Json": JsonValue, "Fact": Fact,
     "none": type(None), "empty": Empty,
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from bpc_worker.core.base import canonical_json, derivation
+from bpc_worker.core.base import canonical_json, derivation, proof_text
 from bpc_worker.core.proof.values import StepError, expect, shown
 from bpc_worker.core.proof.verify_steps import Steps, VerifiedField
 from bpc_worker.core.rules.evaluate import Statement
@@ -19,7 +19,6 @@ from bpc_worker.core.rules.source import Limits, RuleError
 __all__ = ["ProofError", "VerifiedField", "VerifiedProof", "verify_proof"]
 
 _DOCUMENT = ("field_index", "nodes", "proof_version", "root_hash")
-_NODE = ("children", "data", "hash", "id", "type")
 
 
 class ProofError(Exception):
@@ -36,7 +35,7 @@ class VerifiedProof:
     root_hash: str
     fields: Mapping[str, VerifiedField]
     statements: tuple[Statement, ...]
-    nodes: Sequence[Mapping[str, object]]
+    nodes: Sequence[proof_text.Step]
 
 
 def verify_proof(
@@ -53,10 +52,13 @@ def verify_proof(
 def _verified(document: Mapping[str, object], steps: Steps, limits: Limits) -> VerifiedProof:
     nodes = _nodes(document["nodes"], limits)
     hashes: list[str] = []
-    for number, node in enumerate(nodes):
+    for number, (kind, data, children) in enumerate(nodes):
+        if kind not in derivation.NODE_TYPES:
+            raise ProofError(f"node {number}", f"unknown type {shown(kind)}")
+        below = [hashes[child] for child in children]
+        hashes.append(derivation.node_hash(number, kind, derivation.data_bytes(data), below))
         try:
-            children = _checked(number, node, hashes)
-            steps.add(str(node["type"]), _data(node), children)
+            steps.add(kind, data, children)
         except (StepError, RuleError) as error:
             raise ProofError(f"node {number}", str(error)) from error
     try:
@@ -81,36 +83,10 @@ def _document(data: bytes) -> Mapping[str, object]:
     return document
 
 
-def _nodes(nodes: object, limits: Limits) -> list[Mapping[str, object]]:
+def _nodes(nodes: object, limits: Limits) -> list[proof_text.Step]:
     if not isinstance(nodes, list) or not 0 < len(nodes) <= limits.nodes:
         raise ProofError("nodes", f"expected a list of 1 to {limits.nodes} steps")
-    for number, node in enumerate(nodes):
-        if not isinstance(node, dict) or tuple(sorted(node)) != _NODE:
-            raise ProofError(f"node {number}", f"expected an object with {', '.join(_NODE)}")
-    return nodes
-
-
-def _checked(number: int, node: Mapping[str, object], hashes: list[str]) -> tuple[int, ...]:
-    """The children of a node whose number, children and hash are right; its hash is added to `hashes`."""
-    kind, children = node["type"], node["children"]
-    if not isinstance(kind, str) or kind not in derivation.NODE_TYPES:
-        raise StepError(f"unknown type {shown(kind)}")
-    expect(node["id"], number, "id")
-    if not isinstance(children, list):
-        raise StepError("children is no list")
-    below = tuple(child for child in children if type(child) is int and 0 <= child < number)
-    if len(below) < len(children):
-        raise StepError("children come before their parent")
-    hashed = derivation.node_hash(
-        number, kind, derivation.data_bytes(_data(node)), [hashes[child] for child in below]
-    )
-    expect(node["hash"], hashed, "hash")
-    hashes.append(hashed)
-    return below
-
-
-def _data(node: Mapping[str, object]) -> Mapping[str, object]:
-    data = node["data"]
-    if isinstance(data, dict):
-        return data
-    raise StepError("data is no object")
+    try:
+        return proof_text.read(nodes)
+    except proof_text.StepFormError as error:
+        raise ProofError(f"node {error.number}", str(error)) from error

@@ -8,6 +8,7 @@ from datetime import date
 from bpc_worker.core.base import derivation
 from bpc_worker.core.base.audience import AUDIENCES, NOBODY, PUBLIC
 from bpc_worker.core.base.forms import FormError, parse_salt
+from bpc_worker.core.proof.completeness import missing_required
 from bpc_worker.core.proof.facts import ProofFacts
 from bpc_worker.core.proof.recompute import recomputed
 from bpc_worker.core.proof.values import (
@@ -23,6 +24,7 @@ from bpc_worker.core.proof.values import (
 )
 from bpc_worker.core.rules.evaluate import Statement
 from bpc_worker.core.rules.facts import FactSet
+from bpc_worker.core.rules.parse_literals import SEVERITIES
 from bpc_worker.core.rules.relambda import FIELD, LAW_DATE, TABLE
 from bpc_worker.core.rules.source import MAX_NESTING, Limits
 from bpc_worker.core.rules.trace import Meter
@@ -110,7 +112,7 @@ class Steps:
     def _check_new(self, kind: str, data: Data, children: Children) -> None:
         """What is asked once is answered once: two answers cannot both be true."""
         if kind == derivation.CONST and len(data) > 1:  # a table or the law date: its value is the answer
-            asked = {key: value for key, value in data.items() if key != "value"}
+            asked = {key: value for key, value in data.items() if key not in {"value", "draft"}}
         else:
             asked = {key: value for key, value in data.items() if key not in _ANSWERS}
         key = (kind, derivation.data_bytes(asked), children)
@@ -128,7 +130,7 @@ class Steps:
         if children:
             raise StepError("a constant rests on nothing")
         if "table" in data:
-            members(data, "table", "value")
+            members(data, "table", "value", *_marked(data))
             name = read_text(data["table"])
             rows = read_constant(data["value"])
             if not _NAME.fullmatch(name) or not isinstance(rows, Mapping):
@@ -154,8 +156,11 @@ class Steps:
         return Seen(data["result"], None if empty else field.value, f"{FIELD}{field.path}")
 
     def _emit(self, data: Data, children: Children) -> Seen:
-        holds = self._state(data, children)
-        stated = Statement(read_text(data["code"]), holds, read_text(data["message"]))
+        severity = read_text(data.get("severity"))
+        if severity not in SEVERITIES:
+            raise StepError(f"{shown(severity)} is no severity")
+        holds = self._state({key: data[key] for key in data if key != "severity"}, children)
+        stated = Statement(read_text(data["code"]), holds, read_text(data["message"]), severity)
         if stated.code in self._codes:  # a passport must not say yes and no under one name
             raise StepError(f"two statements {shown(stated.code)}")
         self._codes.add(stated.code)
@@ -186,9 +191,22 @@ class Steps:
             case "field":
                 self._field(params, data["result"], children)
                 return None
+            case "missingRequired":
+                count = self._missing_required(params, children)
+                expect(data["result"], count, "the number of points that are missing")
+                return Seen(count, count)
             case _:
                 operands = [self._operand(child) for child in children]
                 return recomputed(name, params, operands, data["result"], self._limits, self._meter)
+
+    def _missing_required(self, params: Data, children: Children) -> int:
+        """Over the law date, then the fields of the points that are asked, in order of path."""
+        by_node = {field.node: field for field in self.fields.values()}
+        below = [by_node[child] for child in children[1:] if child in by_node]
+        named = children and self._operand(children[0]).name == LAW_DATE
+        if not named or len(below) < len(children) - 1:
+            raise StepError("it rests on the law date, and on fields")
+        return missing_required(params, {field.path: field.value for field in below})
 
     def _field(self, params: Data, form: object, children: Children) -> None:
         path, kind, audiences = read_field(params)
@@ -233,6 +251,13 @@ class Steps:
         except FormError as error:
             raise StepError(str(error)) from error
         self._root = len(self._seen)
+
+
+def _marked(data: Data) -> list[str]:
+    """A draft says so; a table that is none says nothing."""
+    if "draft" in data:
+        expect(data["draft"], True, "draft")
+    return [name for name in data if name == "draft"]
 
 
 def members(data: Data, *names: str) -> None:

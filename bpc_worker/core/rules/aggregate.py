@@ -1,4 +1,4 @@
-"""map, filter, fold, sumQty, sumDec, count over a list of values."""
+"""map, filter, fold, sumQty, sumDec, sumBy, distinct, count over a list of values."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -6,7 +6,7 @@ from decimal import Decimal
 from bpc_worker.core.base import numbers
 from bpc_worker.core.rules import operations
 from bpc_worker.core.rules.source import limit_exceeded, unchecked
-from bpc_worker.core.rules.values import Num, Quantity, Value
+from bpc_worker.core.rules.values import Num, Quantity, Value, form_text
 
 
 def run(
@@ -24,10 +24,20 @@ def run(
             for each in items:
                 start = call(start, each)
             return start
+        case _:
+            return _without_lambda(name, params, items)
+
+
+def _without_lambda(name: str, params: dict[str, object], items: tuple[Value, ...]) -> Value:
+    match name:
         case "sumQty":
             return _sum_qty(items, operations.unit_in(params))
         case "sumDec":
             return _sum_dec(items, operations.scale_in(params))
+        case "sumBy":
+            return _sum_by(items, operations.unit_in(params))
+        case "distinct":
+            return _distinct(items)
         case "count":
             return len(items)
         case _:
@@ -39,6 +49,25 @@ def _sum_qty(items: tuple[Value, ...], unit: str) -> Value:
     if len(values) < len(items):
         raise unchecked(f"sumQty wants quantities in {unit}", "UNIT_MISMATCH")
     return Quantity(_total(values, 0), unit)
+
+
+def _sum_by(items: tuple[Value, ...], unit: str) -> Value:
+    """One record per key, in order of first appearance."""
+    by_key: dict[str, list[Value]] = {}
+    for each in items:
+        match each:
+            case {"key": str(key), "sum": quantity}:
+                by_key.setdefault(key, []).append(quantity)
+            case _:
+                raise unchecked("sumBy wants records of key and sum")
+    return tuple({"key": key, "sum": _sum_qty(tuple(found), unit)} for key, found in by_key.items())
+
+
+def _distinct(items: tuple[Value, ...]) -> Value:
+    first: dict[str, Value] = {}
+    for each in items:
+        first.setdefault(form_text(each), each)
+    return tuple(first.values())
 
 
 def _sum_dec(items: tuple[Value, ...], scale: int) -> Value:

@@ -14,9 +14,12 @@ from bpc_worker.core.rules.types import (
     FACT,
     INT,
     JSON,
+    MOMENT,
+    MONTH,
     NONE,
     NUM,
     TEXT,
+    TEXTS,
     DecType,
     ListType,
     MapType,
@@ -34,7 +37,10 @@ CheckExpression = Callable[[syntax.Expression, Scope], typed.Node]
 
 OPEN_IT = "open it first: requireSome(…), or unwrapOr(…, default)"
 TAKE_A_VALUE = 'recordGet(…, "name") takes a value out of a fact'
-GIVE_IT_A_TYPE = "a value from a fact gets its type by toDec, toQty, toInt, toText, toDate, toBool or toList"
+GIVE_IT_A_TYPE = (
+    "a value from a fact gets its type by toDec, toQty, toInt, toText, toTexts, toDate, toMonth, toMoment, "
+    "toBool or toList"
+)
 NOT_NONE = 'only an Opt can be none; a field says why it has no value: missing("…")'
 
 
@@ -83,6 +89,9 @@ _WAYS: Mapping[Type, str] = {
     INT: "write a whole number, or toInt(…) of a value from a fact",
     TEXT: 'write "…" in quotes, or toText(…) of a value from a fact',
     DATE: 'write date("2027-02-18"), or toDate(…) of a value from a fact',
+    MONTH: 'write month("2027-02"), or toMonth(…) of a value from a fact',
+    MOMENT: 'write moment("2027-02-18T12:00:00Z"), or toMoment(…) of a value from a fact',
+    TEXTS: 'write texts("en": "…"), or toTexts(…) of a value from a fact',
     NUM: "bring both to one scale: toDec(scale, …) or round(half_even, scale, …)",
     FACT: "only getFact(…) and getFactsByPrefix(…) give facts",
     JSON: 'this is for values from facts: requireSome(recordGet(…, "name"))',
@@ -104,6 +113,10 @@ class Arguments:
     def audiences(self) -> tuple[str, ...] | None:
         """Of a statement that says who may see it."""
         return self._call.audiences
+
+    @property
+    def severity(self) -> str | None:
+        return self._call.severity
 
     @property
     def given(self) -> int:

@@ -6,9 +6,10 @@ from decimal import Decimal
 from typing import NoReturn
 
 from bpc_worker.core.base import numbers
+from bpc_worker.core.base.calendar import Moment, Month, add_months, month_of
 from bpc_worker.core.base.units import DIVIDE, MULTIPLY, NUMBER, conversion
-from bpc_worker.core.rules.source import unchecked
-from bpc_worker.core.rules.values import Num, Quantity, Value
+from bpc_worker.core.rules.source import RuleError, unchecked
+from bpc_worker.core.rules.values import Num, Quantity, Texts, Value
 
 _HUNDRED = Decimal(100)
 
@@ -144,6 +145,10 @@ def ordered(left: Value, right: Value) -> int:
             return (a > b) - (a < b)
         case date() as a, date() as b:
             return (a > b) - (a < b)
+        case Month() as a, Month() as b:
+            return (a > b) - (a < b)
+        case Moment() as a, Moment() as b:
+            return (a > b) - (a < b)
         case _:
             first, second = decimal_of(left), decimal_of(right)
             if first is None or second is None:
@@ -160,7 +165,24 @@ def equal(left: Value, right: Value) -> bool:
             return len(a) == len(b) and all(map(equal, a, b))
         case (Mapping() as a, Mapping() as b):
             return a.keys() == b.keys() and all(equal(each, b[key]) for key, each in a.items())
+        case Texts(a), Texts(b):
+            return dict(a) == dict(b)
         case _ if type(left) is not type(right):
             return mismatch("a comparison", left, right)
         case _:
             return ordered(left, right) == 0
+
+
+def month_of_date(operand: Value) -> Value:
+    return month_of(operand) if isinstance(operand, date) else mismatch("monthOf", operand)
+
+
+def months_later(day: Value, months: Value) -> Value:
+    number = integer_of(months)
+    if not isinstance(day, date) or number is None:
+        mismatch("addMonths", day, months)
+    found = add_months(day, number)
+    if found is None:
+        hint = "look where the number of months comes from"
+        raise RuleError("VALIDATION_ERROR", "addMonths: beyond the years 1 to 9999", hint=hint)
+    return found

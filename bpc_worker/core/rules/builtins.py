@@ -27,6 +27,8 @@ from bpc_worker.core.rules.types import (
     optional,
     show,
 )
+from bpc_worker.core.rules.values import WARN
+from bpc_worker.core.rules.vocabulary import VOCABULARY
 
 
 def check_call(node: syntax.Call, scope: Scope, check: CheckExpression) -> typed.Node:
@@ -134,6 +136,15 @@ def _lookup(call: Arguments) -> typed.Node:
     return typed.Op("lookup", {}, (table, key), optional(table.type.of), call.span)
 
 
+def _keys_of(call: Arguments) -> typed.Node:
+    """keysOf(table or Map(Text, T)): List(Text), sorted"""
+    call.count("table")
+    table = call.node(0)
+    if not isinstance(table.type, MapType):
+        raise call.unfit(0, "a table", hint='write the name of one: table limits: Int = {"key": 1};')
+    return typed.Op("keysOf", {}, (table,), ListType(TEXT), call.span)
+
+
 def _law_date(call: Arguments) -> typed.Node:
     """lawDate(): Date"""
     call.count()
@@ -143,7 +154,7 @@ def _law_date(call: Arguments) -> typed.Node:
 
 
 def _empty(call: Arguments) -> typed.Node:
-    """withheld(reason: Text), notApplicable(reason: Text), missing(reason: Text): why a field has no value"""
+    """withheld("sentence" [, detail: Text]), also notApplicable, missing, notYet: why a field has no value"""
     raise RuleError(
         "RULE_TYPE_ERROR", "only the result of a field can be empty", call.span,
         hint="as the field's whole expression, or as a branch of its 'if'",
@@ -153,22 +164,23 @@ def _empty(call: Arguments) -> typed.Node:
 def check_empty(node: syntax.Call, scope: Scope, check: CheckExpression) -> typed.Node:
     """An empty result, where one may stand."""
     call = Arguments(node, scope, check)
-    call.count('"reason"')
-    reason = call.of_type(0, TEXT)
-    if isinstance(reason, typed.Const) and not str(reason.value).strip():
+    call.count('"sentence"', "detail", optional=1)
+    reason = call.text(0, "a sentence")  # it is published: nothing of a fact may come into it
+    if not reason.strip():
         message, hint = "a field without a value has a reason", f'say why: {node.function}("not measured")'
-        raise RuleError("RULE_TYPE_ERROR", message, reason.span, hint=hint)
-    return typed.EmptyNode(node.function, reason, EMPTY, node.span)
+        raise RuleError("RULE_TYPE_ERROR", message, call.span_of(0), hint=hint)
+    detail = call.of_type(1, TEXT) if call.given > 1 else None
+    return typed.EmptyNode(node.function, reason, detail, EMPTY, node.span)
 
 
 def _emit(call: Arguments) -> typed.Node:
-    """emitCompliance("CODE", condition: Bool, "message") [for …]: Bool, and a statement in the passport"""
+    """emitCompliance("CODE", condition: Bool, "message") [severity …] [for …]: Bool, and a statement"""
     call.count('"CODE"', "condition", '"message"')
     call.outside_lambda()
     code, message = call.text(0, "a code"), call.text(2, "a message")
     condition = call.of_type(1, BOOL)
     call.scope.emit(code, Stated(call.span, call.audiences))
-    return typed.Emit(code, condition, message, BOOL, call.span)
+    return typed.Emit(code, condition, message, call.severity or WARN, BOOL, call.span)
 
 
 def _implies(call: Arguments) -> typed.Node:
@@ -189,12 +201,15 @@ FUNCTIONS: Mapping[str, Callable[[Arguments], typed.Node]] = MappingProxyType(
         "unwrapOr": _unwrap_or,
         "requireSome": _require_some,
         "lookup": _lookup,
+        "keysOf": _keys_of,
         "lawDate": _law_date,
         "withheld": _empty,
         "notApplicable": _empty,
         "missing": _empty,
+        "notYet": _empty,
         "emitCompliance": _emit,
         "implies": _implies,
+        **VOCABULARY,
         **CONVERSIONS,
         **LIST_FUNCTIONS,
     }

@@ -13,7 +13,10 @@ from bpc_worker.core.rules.types import (
     DATE,
     INT,
     JSON,
+    MOMENT,
+    MONTH,
     TEXT,
+    TEXTS,
     DecType,
     ListType,
     QtyType,
@@ -52,11 +55,23 @@ def _to_qty(call: Arguments) -> typed.Node:
 
 def _from_json(name: str, kind: Type) -> Callable[[Arguments], typed.Node]:
     def run(call: Arguments) -> typed.Node:
-        """toInt, toText, toBool, toDate, toList (Json): the value as that type, or an error"""
+        """toInt(Json): Int, also toText, toBool, toDate, toMonth, toMoment, toTexts, toList"""
         call.count("value")
         return typed.Op(name, {}, (call.of_type(0, JSON),), kind, call.span)
 
     return run
+
+
+def _month_of(call: Arguments) -> typed.Node:
+    """monthOf(Date): Month"""
+    call.count("date")
+    return typed.Op("monthOf", {}, (call.of_type(0, DATE),), MONTH, call.span)
+
+
+def _add_months(call: Arguments) -> typed.Node:
+    """addMonths(Date, months: Int): Date; at the end of a shorter month, its last day"""
+    call.count("date", "months")
+    return typed.Op("addMonths", {}, (call.of_type(0, DATE), call.of_type(1, INT)), DATE, call.span)
 
 
 def _convert(call: Arguments) -> typed.Node:
@@ -118,6 +133,11 @@ CONVERSIONS: Mapping[str, Callable[[Arguments], typed.Node]] = {
     "toBool": _from_json("toBool", BOOL),
     "toDate": _from_json("toDate", DATE),
     "toList": _from_json("toList", ListType(JSON)),
+    "toMonth": _from_json("toMonth", MONTH),
+    "toMoment": _from_json("toMoment", MOMENT),
+    "toTexts": _from_json("toTexts", TEXTS),
+    "monthOf": _month_of,
+    "addMonths": _add_months,
     "convert": _convert,
     "round": _round,
     "percent": _percent,

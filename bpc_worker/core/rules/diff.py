@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bpc_worker.core.base.audience import NOBODY
+from bpc_worker.core.rules import law_syntax
 from bpc_worker.core.rules.parser import parse
 from bpc_worker.core.rules.source import Limits, Span
 from bpc_worker.core.rules.tokens import tokenize
 from bpc_worker.core.rules.types import show
 
-_KINDS = ("audiences", "field", "table", "test")
+_KINDS = ("audiences", "law", "field", "table", "test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    kind: str  # audiences | field | table | test
+    kind: str  # audiences | law | field | table | test
     name: str
     state: str  # added | removed | changed
     changes: tuple[Change, ...]
@@ -74,12 +75,22 @@ def _aspects(source: str) -> dict[tuple[str, str], _Aspects]:
         found["audiences", "declared"] = {"names": _plain(", ".join(module.audiences))}
     for table in module.tables:
         rows = {f'row "{key}"': text.of(value.span) for key, value in table.rows}
-        found["table", table.name] = {"type": _plain(show(table.type)), **rows}
+        mark = {"draft": _plain("draft")} if table.draft else {}
+        found["table", table.name] = {"type": _plain(show(table.type)), **mark, **rows}
+    if module.law is not None:
+        found["law", "list"] = {"title": _plain(module.law.title)}
+        found |= {("law", f"act {act.name}"): {"text": text.of(act.span)} for act in module.law.acts}
+        found |= {("law", f"point {point.id}"): _point(point, text) for point in module.law.points}
     for example in module.examples:
         found["test", example.name] = {"text": text.of(example.span)}
     for claim in module.properties:
         found["test", claim.name] = {"text": text.of(claim.span)}
     return found
+
+
+def _point(point: law_syntax.LawPoint, text: "_Text") -> _Aspects:
+    rows = {f"row {row.battery_class}": text.of(row.span) for row in point.rows}
+    return {"head": text.of(point.span), **rows}
 
 
 def _plain(text: str) -> _Written:

@@ -1,49 +1,23 @@
 """Typed module + facts -> values, and a proof of each."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
 from bpc_worker.core.base.derivation import ProofBuilder
 from bpc_worker.core.base.numbers import MAX_DIGITS, digits_of
-from bpc_worker.core.rules import aggregate, arithmetic, operations, typed
+from bpc_worker.core.rules import aggregate, arithmetic, declared, operations, typed
 from bpc_worker.core.rules.call import Call, Hidden, Scope, hidden_by, unbind
+from bpc_worker.core.rules.evaluated import Evaluated, FieldEndedError, Statement, placed
 from bpc_worker.core.rules.facts import FactSet
-from bpc_worker.core.rules.source import Limits, RuleError, Span, limit_exceeded, too_deep_a_stack
+from bpc_worker.core.rules.law import asked_points, count_missing, paths_of
+from bpc_worker.core.rules.source import Limits, RuleError, Span, limit_exceeded
 from bpc_worker.core.rules.trace import NO_NODE, Meter, Ref, Trace, capture_name, facts_hash, lambda_params
-from bpc_worker.core.rules.values import Empty, Quantity, Value
+from bpc_worker.core.rules.values import Empty, Quantity, Value, or_none
 
 __all__ = [
     "NO_NODE", "Call", "Evaluated", "Evaluator", "Ref", "Scope", "Statement", "capture_name", "facts_hash",
     "lambda_params",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A compliance statement of the passport."""
-
-    code: str
-    holds: bool
-    message: str
-
-
-@dataclass(slots=True)
-class Evaluated:
-    fields: dict[str, Value] = field(default_factory=dict)
-    statements: list[Statement] = field(default_factory=list)
-
-
-@contextmanager
-def _placed(span: Span) -> Iterator[None]:
-    """Errors that know no place of their own get this one."""
-    try:
-        yield
-    except RecursionError:
-        raise too_deep_a_stack() from None
-    except RuleError as error:
-        raise error.at(span) from error.__cause__
 
 
 class Evaluator:
@@ -77,11 +51,17 @@ class Evaluator:
         """Every field's value, and its proof; RuleError with the place of what went wrong."""
         for path in self._module.order:
             wanted = self._module.fields[path]
-            with _placed(wanted.span):
-                ref = self.step(wanted.body, {})
+            with placed(wanted.span):
+                ref = self._result(wanted.body)
                 self._fields[path] = self._trace.field(wanted, ref)
             self.result.fields[path] = ref.value
         return self.result
+
+    def _result(self, body: typed.Node) -> Ref:
+        try:
+            return self.step(body, {})
+        except FieldEndedError as ended:
+            return ended.ref
 
     def provide(self, path: str, value: Value) -> None:
         """A field's value from elsewhere: for a lambda that is run without its module."""
@@ -89,7 +69,7 @@ class Evaluator:
 
     def evaluate(self, node: typed.Node, scope: Scope) -> Ref:
         """The expression's value; RuleError with its place."""
-        with _placed(node.span):
+        with placed(node.span):
             return self.step(node, scope)
 
     def step(self, node: typed.Node, scope: Scope) -> Ref:
@@ -115,22 +95,30 @@ class Evaluator:
 
     def _rarer(self, node: typed.Rarer, scope: Scope) -> Ref:
         match node:
+            case typed.FactGet() | typed.FactsByPrefix():
+                return self._get(node, scope)
+            case typed.EmptyNode():
+                return self._empty(node, scope)
+            case typed.Emit():
+                return self._emit(node, scope)
+            case typed.Aggregate():
+                return self._aggregate(node, scope)
+            case _:
+                return self._leaf(node)
+
+    def _leaf(self, node: typed.Leaf) -> Ref:
+        match node:
             case typed.FieldRef(path):
                 return self._once(("field", path), lambda: self._trace.field_ref(path, self._fields[path]))
             case typed.TableRef(name):
-                return self._once(("table", name), lambda: self._trace.table(name, self._module.tables[name]))
-            case typed.FactGet() | typed.FactsByPrefix():
-                return self._get(node, scope)
+                rows, draft = self._module.tables[name], name in self._module.drafts
+                return self._once(("table", name), lambda: self._trace.table(name, rows, draft=draft))
             case typed.LawDate():
-                return self._law(node)
-            case typed.EmptyNode():
-                return self._empty(node, scope)
-            case typed.Emit(code, condition, message):
-                stated = self._trace.statement(code, message, self.step(condition, scope))
-                self.result.statements.append(Statement(code, stated.value is True, message))
-                return stated
-            case typed.Aggregate():
-                return self._aggregate(node, scope)
+                return self._trace.law_date(self._law(node))
+            case typed.Declared():
+                return self._declared(node)
+            case typed.MissingRequired():
+                return self._missing_required(node)
 
     def value(self, node: typed.Node, scope: Scope) -> Value:
         """Of a lambda's body, for one of many elements: it leaves no steps, so that values are enough."""
@@ -202,6 +190,8 @@ class Evaluator:
                         scope[name] = bound
                     case typed.AssertNode():
                         self._assert(statement, scope)
+                    case typed.UsableNode():
+                        self._usable(statement, scope)
                     case typed.CiteNode(text):
                         self._trace.cite(text)
             return self.step(node.result, scope)
@@ -215,6 +205,39 @@ class Evaluator:
             raise RuleError("RULE_ASSERTION_FAILED", f"{node.code}: {node.message}", node.span, hint=hint)
         self._trace.assertion(node.code, node.message, condition)
 
+    def _usable(self, node: typed.UsableNode, scope: Scope) -> None:
+        condition = self.step(node.condition, scope)
+        if condition.value is True:
+            self._trace.assertion("USABLE", "", condition)
+            return
+        detail = self.step(node.detail, scope)
+        found = Empty("missing", declared.NOT_USABLE, str(detail.value))
+        raise FieldEndedError(self._trace.operation("unusable", {}, (condition, detail), found))
+
+    def _emit(self, node: typed.Emit, scope: Scope) -> Ref:
+        stated = self._trace.statement(node, self.step(node.condition, scope))
+        said = Statement(node.code, stated.value is True, node.message, node.severity)
+        self.result.statements.append(said)
+        return stated
+
+    def _declared(self, node: typed.Declared) -> Ref:
+        fact_type = declared.READINGS[node.function].fact_type
+        fact = self._facts.get(fact_type, node.name)
+        ref = self._trace.declared(node, fact_type, fact, declared.answer(node.function, node.word, fact))
+        if isinstance(ref.value, Empty):
+            raise FieldEndedError(ref)
+        return ref
+
+    def _missing_required(self, node: typed.MissingRequired) -> Ref:
+        """One step, over the fields of the points that are asked."""
+        day = self._law(node)
+        self._meter.spend(len(node.law.points), node.span)
+        values = {path: or_none(each.value) for path, each in self._fields.items()}
+        asked = asked_points(node.law, values, day)
+        params = {"asked": {point: list(fields) for point, fields in asked.items()}, "law": node.law.title}
+        below = [self._trace.law_date(day), *[self._fields[path] for path in paths_of(asked)]]
+        return self._trace.operation("missingRequired", params, below, count_missing(asked, values))
+
     def _once(self, key: tuple[object, ...], read: Callable[[], Ref]) -> Ref:
         """To read a table, a field or a list of facts again is the same step: it is not written again."""
         if not self._trace.on:
@@ -223,20 +246,16 @@ class Evaluator:
             self._read[key] = read()
         return self._read[key]
 
-    def _law(self, node: typed.LawDate) -> Ref:
+    def _law(self, node: typed.LawDate | typed.MissingRequired) -> date:
         if self._law_date is None:
             hint = 'give one with the compile; in a test, write lawDate("2027-02-18"); among the facts'
             raise RuleError("CONFIG_MISSING", "no law date was given", node.span, hint=hint)
-        return self._trace.law_date(self._law_date)
+        return self._law_date
 
     def _empty(self, node: typed.EmptyNode, scope: Scope) -> Ref:
-        why = self.step(node.reason, scope)
-        reason = str(why.value)
-        if not reason.strip():
-            message = "a field without a value has a reason"
-            hint = "look where this text comes from: it is blank"
-            raise RuleError("VALIDATION_ERROR", message, node.reason.span, hint=hint)
-        return self._trace.operation("empty", {"kind": node.kind}, (why,), Empty(node.kind, reason))
+        why = [self.step(node.detail, scope)] if node.detail is not None else []
+        found = Empty(node.kind, node.reason, *[str(detail.value) for detail in why])
+        return self._trace.operation("empty", {"kind": node.kind, "reason": node.reason}, why, found)
 
     def _get(self, node: typed.FactGet | typed.FactsByPrefix, scope: Scope) -> Ref:
         """Constant names need no steps of their own: the fact's step names them."""

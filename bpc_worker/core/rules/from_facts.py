@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from bpc_worker.core.base import numbers
+from bpc_worker.core.base.calendar import read_moment, read_month
 from bpc_worker.core.base.numbers import TooManyDigitsError
 from bpc_worker.core.rules.arithmetic import decimal_of, mismatch
 from bpc_worker.core.rules.parse_types import iso_date
 from bpc_worker.core.rules.source import RuleError
-from bpc_worker.core.rules.values import Fact, JsonValue, Num, Quantity, Value
+from bpc_worker.core.rules.values import Fact, JsonValue, Num, Quantity, Value, read_texts
 
 MAX_TEXT_DIGITS = 50  # of a number that stands in a fact or a text
 
@@ -60,6 +61,39 @@ def to_date(operand: Value) -> Value:
     if found is None:
         message, hint = "toDate: the text is no date", "correct the fact: year, month and day, as 2027-02-18"
         raise RuleError("VALIDATION_ERROR", message, hint=hint)
+    return found
+
+
+def to_month(operand: Value) -> Value:
+    inner = _inner("toMonth", operand)
+    if not isinstance(inner, str):
+        raise _wrong("toMonth", "a month in a text", inner)
+    found = read_month(inner)
+    if found is None:
+        message, hint = "toMonth: the text is no month", "correct the fact: year and month, as 2027-02"
+        raise RuleError("VALIDATION_ERROR", message, hint=hint)
+    return found
+
+
+def to_moment(operand: Value) -> Value:
+    inner = _inner("toMoment", operand)
+    if not isinstance(inner, str):
+        raise _wrong("toMoment", "a moment in a text", inner)
+    found = read_moment(inner)
+    if found is None:
+        hint = "correct the fact: a day and a time in UTC, as 2027-02-18T12:00:00Z"
+        raise RuleError("VALIDATION_ERROR", "toMoment: the text is no moment in UTC", hint=hint)
+    return found
+
+
+def to_texts(operand: Value) -> Value:
+    inner = _inner("toTexts", operand)
+    if not isinstance(inner, str | dict):
+        raise _wrong("toTexts", "texts by language", inner)
+    found = read_texts(inner)
+    if found is None:
+        hint = 'correct the fact: a text for each language, as {"en": "water", "de": "Wasser"}'
+        raise RuleError("VALIDATION_ERROR", "toTexts: these are no texts by language", hint=hint)
     return found
 
 

@@ -14,16 +14,24 @@ from bpc_worker.core.rules.types import (
     DecType,
     ListType,
     QtyType,
+    RecordType,
+    Simple,
     Type,
+    is_decimal,
+    is_plain,
     is_too_large,
     show,
 )
 
 
 def check_lambda(
-    written: syntax.Lambda, parameters: tuple[Type, ...], call: Arguments, wanted: Type | None = None
+    written: syntax.Lambda,
+    parameters: tuple[Type, ...],
+    call: Arguments,
+    wanted: Type | None = None,
+    text: str | None = None,
 ) -> typed.LambdaNode:
-    """The lambda in a scope of its own, with what it takes from outside."""
+    """The lambda in a scope of its own, with what it takes from outside; its text is as given, or written."""
     inner = Scope(call.scope.world, outer=call.scope)
     names = tuple(name.name for name in written.parameters)
     if len(set(names)) < len(names):
@@ -40,7 +48,7 @@ def check_lambda(
         if wanted == BOOL:
             hint = hint_to_fit(body.type, BOOL)
         raise RuleError("RULE_TYPE_ERROR", message, written.body.span, hint=hint)
-    text = call.scope.world.source[written.span.start : written.span.end]
+    text = text or call.scope.world.source[written.span.start : written.span.end]
     takes = tuple(zip(names, parameters, strict=True))
     return typed.LambdaNode(takes, body, tuple(inner.captures.values()), text)
 
@@ -99,6 +107,43 @@ def _sum_dec(call: Arguments) -> typed.Node:
     return typed.Aggregate("sumDec", items, None, None, {"scale": element.scale}, element, call.span)
 
 
+def _sum_by(call: Arguments) -> typed.Node:
+    """sumBy(List(T), x => key: Text, x => Qty(u)): List(Record(key: Text, sum: Qty(u)))
+
+    What the author could have written: a map to records of key and quantity, then their sums by key.
+    """
+    call.count("list", "x => key", "x => quantity")
+    items, element = _items(call)
+    key, quantity = call.function(1, 1), call.function(2, 1)
+    [parameter], [other] = key.parameters, quantity.parameters
+    if parameter.name != other.name:
+        hint = f"both lambdas take the same: {parameter.name} => …, {parameter.name} => …"
+        raise RuleError("RULE_TYPE_ERROR", "two parameters of one sumBy", other.span, hint=hint)
+    body = syntax.RecordLiteral((("key", key.body), ("sum", quantity.body)), call.span)
+    source = call.scope.world.source
+    written = [source[each.span.start : each.span.end] for each in (key.body, quantity.body)]
+    text = f"{parameter.name} => record(key: {written[0]}, sum: {written[1]})"
+    function = check_lambda(syntax.Lambda((parameter,), body, call.span), (element,), call, text=text)
+    kind = function.body.type
+    match kind:
+        case RecordType((("key", Simple("Text")), ("sum", QtyType(unit)))):
+            pairs = typed.Aggregate("map", items, function, None, {}, ListType(kind), call.span)
+            return typed.Aggregate("sumBy", pairs, None, None, {"unit": unit}, ListType(kind), call.span)
+        case _:
+            hint = "the first lambda gives a Text, the second a quantity: toText(…), toQty(unit, …)"
+            message = f"sumBy wants a key and a quantity, not {show(kind)}"
+            raise RuleError("RULE_TYPE_ERROR", message, call.span, hint=hint)
+
+
+def _distinct(call: Arguments) -> typed.Node:
+    """distinct(List(T)): List(T), each once, where it stands first; T is Text, Int, Bool or a day or time"""
+    call.count("list")
+    items, element = _items(call)
+    if not is_plain(element) or is_decimal(element) or isinstance(element, QtyType):
+        raise call.wrong(0, "a List of texts, whole numbers, dates or the like", hint="map(…, x => …) first")
+    return typed.Aggregate("distinct", items, None, None, {}, items.type, call.span)
+
+
 def _count(call: Arguments) -> typed.Node:
     """count(List(T)): Int"""
     call.count("list")
@@ -112,5 +157,7 @@ LIST_FUNCTIONS: Mapping[str, Callable[[Arguments], typed.Node]] = {
     "fold": _fold,
     "sumQty": _sum_qty,
     "sumDec": _sum_dec,
+    "sumBy": _sum_by,
+    "distinct": _distinct,
     "count": _count,
 }

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from bpc_worker.core.rules import operations, syntax, typed
 from bpc_worker.core.rules.audiences import check_declared, check_paths, declared, statement_audiences
+from bpc_worker.core.rules.check_law import check_law
 from bpc_worker.core.rules.check_tests import check_example, check_property
 from bpc_worker.core.rules.graph import evaluation_order, find_cycle
 from bpc_worker.core.rules.parse_tests import EMPTY_KINDS
@@ -14,6 +15,7 @@ from bpc_worker.core.rules.source import Limits, RuleError, Span, quoted, too_de
 from bpc_worker.core.rules.typecheck import check_as, check_result
 from bpc_worker.core.rules.types import MapType
 from bpc_worker.core.rules.values import Value
+from bpc_worker.core.rules.vocabulary import can_end
 
 
 def load(source: str, limits: Limits | None = None) -> typed.TypedModule:
@@ -27,12 +29,14 @@ def load(source: str, limits: Limits | None = None) -> typed.TypedModule:
 
 def _checked(tree: syntax.Module, source: str, limits: Limits) -> typed.TypedModule:
     _check_names(tree)
+    law = check_law(tree, declared(tree))
     world = World(
         source=source,
         fields={field.path: FieldShape(field.type, _may_be_empty(field.body)) for field in tree.fields},
         tables={table.name: MapType(table.type) for table in tree.tables},
         warnings=Warnings(),
         limits=limits,
+        law=law,
     )
     tables = {table.name: _table(table, world) for table in tree.tables}
     stated: dict[str, dict[str, Stated]] = {}  # by field
@@ -55,6 +59,8 @@ def _checked(tree: syntax.Module, source: str, limits: Limits) -> typed.TypedMod
         warnings=world.warnings.shown(source),
         audiences=declared(tree),
         statements=statement_audiences(stated, fields, declared(tree)),
+        drafts=frozenset(table.name for table in tree.tables if table.draft),
+        law=law,
     )
 
 
@@ -98,14 +104,18 @@ def _no_field_inside_another(tree: syntax.Module) -> None:
 
 
 def _may_be_empty(body: syntax.Expression) -> bool:
-    """Whether some branch of the result says withheld, notApplicable or missing."""
+    """Whether some branch of the result says missing or the like, or what it reads may not be there."""
+    return can_end(body) or _says_empty(body)
+
+
+def _says_empty(body: syntax.Expression) -> bool:
     match body:
         case syntax.Call(function=name):
             return name in EMPTY_KINDS
         case syntax.Conditional(then=then, otherwise=otherwise):
-            return _may_be_empty(then) or _may_be_empty(otherwise)
+            return _says_empty(then) or _says_empty(otherwise)
         case syntax.Block(result=result):
-            return _may_be_empty(result)
+            return _says_empty(result)
         case _:
             return False
 

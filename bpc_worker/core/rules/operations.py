@@ -12,6 +12,7 @@ from bpc_worker.core.base.numbers import MAX_DIGITS, MAX_SCALE, ROUNDING, TooMan
 from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules import arithmetic, from_facts
 from bpc_worker.core.rules.arithmetic import equal, mismatch, ordered
+from bpc_worker.core.rules.pending import is_pending
 from bpc_worker.core.rules.source import RuleError, limit_exceeded, unchecked
 from bpc_worker.core.rules.values import Value
 
@@ -96,6 +97,11 @@ def _lookup(table: Value, key: Value) -> Value:
     return table.get(key)
 
 
+def _keys_of(table: Value) -> Value:
+    """In order, whatever the order of the rows."""
+    return tuple(sorted(table)) if isinstance(table, Mapping) else mismatch("keysOf", table)
+
+
 def _record(parameters: Parameters, *operands: Value) -> Value:
     listed = parameters["names"]
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
@@ -142,12 +148,19 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "toBool": _unary(from_facts.to_bool),
         "toDate": _unary(from_facts.to_date),
         "toList": _unary(from_facts.to_list),
+        "toMonth": _unary(from_facts.to_month),
+        "toMoment": _unary(from_facts.to_moment),
+        "toTexts": _unary(from_facts.to_texts),
+        "monthOf": _unary(arithmetic.month_of_date),
+        "addMonths": _binary(arithmetic.months_later),
+        "keysOf": _unary(_keys_of),
         "round": _with("mode scale", _round),
         "toDec": _with("scale", lambda given, value: from_facts.to_dec(scale_in(given), value)),
         "toQty": _with("unit", lambda given, value: from_facts.to_qty(unit_in(given), value)),
         "convert": _with("unit", lambda given, value: arithmetic.convert(unit_in(given), value)),
         "recordGet": _with("name", lambda given, value: from_facts.record_get(_text(given, "name"), value)),
         "requireSome": _with("message", _require_some),
+        "pending": Operation(2, frozenset({"until"}), is_pending),
         "record": Operation(None, frozenset({"names"}), _record),
     }
 )

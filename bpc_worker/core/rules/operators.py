@@ -116,7 +116,7 @@ def _takes(operator: str) -> str:
         return "compare two values of one type; of a record or a list, its parts"
     if operator in {"+", "-", "*", "/"}:
         return "only numbers and quantities can be calculated with"
-    return "numbers, quantities, texts and dates have an order, each among its own"
+    return "numbers, quantities, texts, dates, months and moments have an order, each among its own"
 
 
 def _unit_hint(operator: str, left: str, right: str) -> str:

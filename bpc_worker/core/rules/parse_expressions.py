@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
+from bpc_worker.core.rules.parse_literals import TIMED, parse_severity, parse_timed
 from bpc_worker.core.rules.parse_types import (
     KEYWORDS,
     decimal_text,
@@ -29,7 +30,7 @@ def parse_expression(cursor: Cursor) -> syntax.Expression:
     with cursor.deeper():
         start = cursor.token
         statements: list[syntax.Statement] = []
-        while cursor.at("let", "assert", "cite"):
+        while cursor.at("let", "assert", "cite") or cursor.sees("usable", "("):
             statements.append(_statement(cursor))
         result = _conditional(cursor) if cursor.at("if") else _operators(cursor, 0)
         if not statements:
@@ -38,9 +39,9 @@ def parse_expression(cursor: Cursor) -> syntax.Expression:
 
 
 def _statement(cursor: Cursor) -> syntax.Statement:
-    """statement = ( let | assertion | citation ) ";" ;"""
+    """statement = ( let | assertion | usable | citation ) ";" ;"""
     start = cursor.next()
-    read = {"let": _let, "assert": _assertion, "cite": _citation}[start.text]
+    read = {"let": _let, "assert": _assertion, "usable": _usable, "cite": _citation}[start.text]
     found = read(cursor, start)
     cursor.expect(";", hint=f"after '{start.text}' come ';' and the expression it belongs to")
     return found
@@ -65,6 +66,17 @@ def _assertion(cursor: Cursor, start: Token) -> syntax.Statement:
     message = parse_text(cursor, "a message in quotes", hint=form)
     cursor.expect(")", hint=form)
     return syntax.Assertion(condition, code, message, cursor.since(start))
+
+
+def _usable(cursor: Cursor, start: Token) -> syntax.Statement:
+    """usable = "usable" "(" expression "," expression ")" ;"""
+    form = 'write usable(condition, "what is wrong otherwise")'
+    cursor.expect("(", hint=form)
+    condition = parse_expression(cursor)
+    cursor.expect(",", hint=form)
+    detail = parse_expression(cursor)
+    cursor.expect(")", hint=form)
+    return syntax.Usable(condition, detail, cursor.since(start))
 
 
 def _citation(cursor: Cursor, start: Token) -> syntax.Statement:
@@ -137,7 +149,7 @@ def _unary(cursor: Cursor) -> syntax.Expression:
 
 
 def _primary(cursor: Cursor) -> syntax.Expression:
-    """primary = literal | record | call | NAME | "(" expression ")" ;"""
+    """primary = literal | timed | record | call | NAME | "(" expression ")" ;"""
     token = cursor.token
     if cursor.take("("):
         inner = parse_expression(cursor)
@@ -145,6 +157,8 @@ def _primary(cursor: Cursor) -> syntax.Expression:
         return inner
     if token.kind is not Kind.NAME or token.text in _LITERALS:
         return _literal(cursor)
+    if token.text in TIMED and cursor.sees(None, "("):
+        return parse_timed(cursor)
     if cursor.sees(None, "("):
         return _record(cursor) if token.text == "record" else _call(cursor)
     if token.text in KEYWORDS:
@@ -208,7 +222,9 @@ def _record(cursor: Cursor) -> syntax.Expression:
 
 
 def _call(cursor: Cursor) -> syntax.Expression:
-    """call = NAME "(" [ argument { "," argument } [ "," ] ] ")" [ "for" audiences ] ;"""
+    """call = NAME "(" [ argument { "," argument } [ "," ] ] ")" [ "severity" severity ]
+    [ "for" audiences ] ;
+    """
     name = cursor.next()
     if name.text in KEYWORDS and name.text != "field":
         raise _misplaced(name)
@@ -219,8 +235,10 @@ def _call(cursor: Cursor) -> syntax.Expression:
         if cursor.take(",") is None:
             break
     cursor.expect(")", hint="close what was opened; between arguments stands ','")
-    audiences = parse_audiences(cursor) if name.text == STATES and cursor.take("for") else None
-    return syntax.Call(name.text, tuple(arguments), name.span, cursor.since(name), audiences)
+    states = name.text == STATES
+    severity = parse_severity(cursor) if states and cursor.take("severity") else None
+    audiences = parse_audiences(cursor) if states and cursor.take("for") else None
+    return syntax.Call(name.text, tuple(arguments), name.span, cursor.since(name), audiences, severity)
 
 
 def _argument(cursor: Cursor) -> syntax.Argument:

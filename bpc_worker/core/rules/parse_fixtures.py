@@ -13,16 +13,16 @@ _FACT = 'write fact name("Type", "key") = {"years": 8};'
 
 
 def parse_fixtures(cursor: Cursor) -> syntax.Fixtures:
-    """fixtures = "{" { ( fact | "lawDate" "(" TEXT ")" ) ";" } "}" ;"""
+    """fixtures = "{" { ( fact | given | "lawDate" "(" TEXT ")" ) ";" } "}" ;"""
     cursor.expect("{", hint="the facts stand in braces, { } if there are none")
     facts: list[syntax.FactFixture] = []
     law_dates = []
     while cursor.take("}") is None:
         start = cursor.token
-        if cursor.take("lawDate") is None:
-            facts.append(_fact(cursor))
-        else:
+        if cursor.take("lawDate"):
             law_dates.append(parse_date(cursor))
+        else:
+            facts.append(_given(cursor) if cursor.at("given") else _fact(cursor))
         if len(law_dates) > 1:
             message, hint = "two law dates", "remove one of them"
             raise RuleError("RULE_PARSE_ERROR", message, cursor.since(start), hint=hint)
@@ -31,11 +31,23 @@ def parse_fixtures(cursor: Cursor) -> syntax.Fixtures:
     return syntax.Fixtures(tuple(facts), law_dates[0] if law_dates else None)
 
 
+def _given(cursor: Cursor) -> syntax.FactFixture:
+    """given = "given" TEXT "=" json ;
+
+    Short for the fact "Value" of this name that holds this value.
+    """
+    start = cursor.next()
+    form = 'write given "composition.mass_kg" = "400.5";'
+    name = parse_text(cursor, "the name of a value in quotes", hint=form)
+    cursor.expect("=", hint=form)
+    return syntax.FactFixture(name, "Value", name, {"value": _json(cursor)}, cursor.since(start))
+
+
 def _fact(cursor: Cursor) -> syntax.FactFixture:
     """fact = "fact" NAME "(" TEXT "," TEXT ")" "=" object ;"""
     start = cursor.token
     if cursor.take("fact") is None:
-        raise cursor.unexpected("'fact', 'lawDate' or '}'", hint=_FACT)
+        raise cursor.unexpected("'fact', 'given', 'lawDate' or '}'", hint=_FACT)
     name = parse_name(cursor, "a name for the fact", hint=_FACT)
     cursor.expect("(", hint=_FACT)
     fact_type = parse_text(cursor, "the fact's type in quotes", hint=_FACT)

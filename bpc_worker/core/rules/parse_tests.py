@@ -7,6 +7,7 @@ from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
 from bpc_worker.core.rules.parse_fixtures import check_variables, parse_fixtures
+from bpc_worker.core.rules.parse_literals import parse_severity
 from bpc_worker.core.rules.parse_types import (
     doubled,
     integer,
@@ -19,7 +20,7 @@ from bpc_worker.core.rules.source import RuleError, limit_exceeded, quoted
 from bpc_worker.core.rules.suggest import did_you_mean
 from bpc_worker.core.rules.tokens import Kind
 
-EMPTY_KINDS = ("withheld", "notApplicable", "missing")
+EMPTY_KINDS = ("withheld", "notApplicable", "missing", "notYet")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _EXAMPLE = "write example name: { facts } => expect(path, == value);"
 _PROPERTY = "write property name: cases(500) seed(1) { facts } forall x: Int in [1, 9] => condition;"
@@ -109,13 +110,16 @@ def _expect_value(cursor: Cursor, form: str) -> syntax.Expectation:
 
 
 def _expect_empty(cursor: Cursor, form: str) -> syntax.Expectation:
-    """expectEmpty = "expectEmpty" "(" path "," ( "withheld" | "notApplicable" | "missing" ) ")" ;"""
+    """expectEmpty = "expectEmpty" "(" path "," emptyKind [ "," TEXT ] ")" ;
+    emptyKind = "withheld" | "notApplicable" | "missing" | "notYet" ;
+    """
     path, path_span = parse_path(cursor)
     cursor.expect(",", hint=form)
     kind = cursor.take(*EMPTY_KINDS)
     if kind is None:
         raise cursor.unexpected(", ".join(EMPTY_KINDS[:-1]) + f" or {EMPTY_KINDS[-1]}", hint=form)
-    return syntax.ExpectEmpty(path, kind.text, path_span)
+    reason = parse_text(cursor, "the reason in quotes", hint=form) if cursor.take(",") else None
+    return syntax.ExpectEmpty(path, kind.text, path_span, reason)
 
 
 def _expect_audiences(cursor: Cursor, form: str) -> syntax.Expectation:
@@ -131,13 +135,14 @@ def _expect_error(cursor: Cursor, form: str) -> syntax.Expectation:
 
 
 def _expect_compliance(cursor: Cursor, form: str) -> syntax.Expectation:
-    """expectCompliance = "expectCompliance" "(" TEXT "," ( "true" | "false" ) ")" ;"""
+    """expectCompliance = "expectCompliance" "(" TEXT "," ( "true" | "false" ) [ "," severity ] ")" ;"""
     code = parse_text(cursor, "a code in quotes", hint=form)
     cursor.expect(",", hint=form)
     holds = cursor.take("true", "false")
     if holds is None:
         raise cursor.unexpected("true or false", hint=form)
-    return syntax.ExpectCompliance(code, holds.text == "true")
+    severity = parse_severity(cursor) if cursor.take(",") else None
+    return syntax.ExpectCompliance(code, holds.text == "true", severity)
 
 
 _EXPECTATIONS: Mapping[str, tuple[str, Callable[[Cursor, str], syntax.Expectation]]] = {

@@ -17,12 +17,16 @@ KEYWORDS = frozenset({
     "none", "date", "qty", "record", "for", "forall", "in",
 })  # fmt: skip
 ROWS = 'write {"key": value, "other": value}'
-_SIMPLE = {"Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE}
+_SIMPLE = {
+    "Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE, "Month": types.MONTH,
+    "Moment": types.MOMENT, "Texts": types.TEXTS,
+}  # fmt: skip
 
 
 def parse_type(cursor: Cursor) -> types.Type:
-    """type = "Bool" | "Int" | "Text" | "Date" | "Dec" "(" scale ")" | "Qty" "(" unit ")"
-    | "Opt" "(" type ")" | "List" "(" type ")" | "Map" "(" "Text" "," type ")" | recordType ;
+    """type = "Bool" | "Int" | "Text" | "Date" | "Month" | "Moment" | "Texts"
+    | "Dec" "(" scale ")" | "Qty" "(" unit ")" | "Opt" "(" type ")" | "List" "(" type ")"
+    | "Map" "(" "Text" "," type ")" | recordType ;
     """
     with cursor.deeper():
         known = f"known are {', '.join([*_SIMPLE, *_COMPOSED])}"

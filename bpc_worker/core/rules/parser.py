@@ -1,8 +1,9 @@
 """Rule text -> Module: tables, fields and tests."""
 
-from bpc_worker.core.rules import syntax
+from bpc_worker.core.rules import law_syntax, syntax
 from bpc_worker.core.rules.cursor import Cursor
 from bpc_worker.core.rules.parse_expressions import parse_expression, parse_name
+from bpc_worker.core.rules.parse_law import parse_law
 from bpc_worker.core.rules.parse_tests import parse_example, parse_property
 from bpc_worker.core.rules.parse_types import (
     ROWS,
@@ -42,13 +43,14 @@ def parse_lambda(text: str, limits: Limits | None = None) -> syntax.Lambda:
 
 
 def _module(cursor: Cursor) -> syntax.Module:
-    """module = { declaration | table | field | example | property } ;"""
+    """module = { declaration | law | table | field | example | property } ;"""
     tables, fields, examples, properties = [], [], [], []
     audiences: tuple[str, ...] | None = None
+    law: law_syntax.LawBlock | None = None
     while cursor.token.kind is not Kind.END:
         if cursor.at("field"):
             fields.append(_field(cursor))
-        elif cursor.at("table"):
+        elif cursor.at("table") or cursor.sees("draft", "table"):
             tables.append(_table(cursor))
         elif cursor.at("example"):
             examples.append(parse_example(cursor))
@@ -56,10 +58,15 @@ def _module(cursor: Cursor) -> syntax.Module:
             properties.append(parse_property(cursor))
         elif cursor.at("audiences"):
             audiences = _declaration(cursor, audiences)
+        elif cursor.at("law"):
+            if law is not None:
+                raise doubled("two laws", cursor.token.span)
+            law = parse_law(cursor)
         else:
             hint = "a rule text is a row of these, and each ends with ';'"
-            raise cursor.unexpected("'field', 'table', 'audiences', 'example' or 'property'", hint=hint)
-    return syntax.Module(tuple(tables), tuple(fields), tuple(examples), tuple(properties), audiences)
+            known = "'field', 'table', 'audiences', 'law', 'example' or 'property'"
+            raise cursor.unexpected(known, hint=hint)
+    return syntax.Module(tuple(tables), tuple(fields), tuple(examples), tuple(properties), audiences, law)
 
 
 def _declaration(cursor: Cursor, before: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -86,10 +93,12 @@ def _field(cursor: Cursor) -> syntax.Field:
 
 
 def _table(cursor: Cursor) -> syntax.Table:
-    """table = "table" NAME ":" type "=" "{" [ row { "," row } [ "," ] ] "}" ";" ;
+    """table = [ "draft" ] "table" NAME ":" type "=" "{" [ row { "," row } [ "," ] ] "}" ";" ;
     row = TEXT ":" expression ;
     """
-    start = cursor.next()
+    start = cursor.token
+    draft = cursor.take("draft") is not None
+    cursor.next()
     form = 'a table has the type of its rows: table name: Int = {"key": 1};'
     name = parse_name(cursor, "the name of the table", hint=form)
     cursor.expect(":", hint=form)
@@ -105,4 +114,4 @@ def _table(cursor: Cursor) -> syntax.Table:
             break
     cursor.expect("}", hint=ROWS)
     cursor.expect(";", hint="a table ends with ';'")
-    return syntax.Table(name.name, kind, tuple(rows.items()), name.span, cursor.since(start))
+    return syntax.Table(name.name, kind, tuple(rows.items()), draft, name.span, cursor.since(start))

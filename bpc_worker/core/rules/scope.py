@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bpc_worker.core.rules import syntax, typed
+from bpc_worker.core.rules.law import Law
 from bpc_worker.core.rules.source import Limits, RuleError, Span, place, quoted
 from bpc_worker.core.rules.suggest import did_you_mean
 from bpc_worker.core.rules.types import Type
@@ -46,6 +47,7 @@ class World:
     tables: Mapping[str, Type]  # each a Map
     warnings: Warnings
     in_tests: bool = False
+    law: Law | None = None
     limits: Limits = field(default_factory=Limits)
     tables_used: set[str] = field(default_factory=set)
     depth: int = 0  # of the expression at hand inside others

@@ -4,15 +4,18 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
+from bpc_worker.core.base.calendar import Moment, Month
+from bpc_worker.core.rules.law_syntax import LawBlock
 from bpc_worker.core.rules.source import Span
 from bpc_worker.core.rules.types import Type
+from bpc_worker.core.rules.values import Texts
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """true, 42, 1.50, "text", date("2027-02-18") or none."""
+    """true, 42, 1.50, "text", none, date("2027-02-18"), month("2027-02"), moment(…) or texts(…)."""
 
-    value: bool | int | Decimal | str | date | None
+    value: bool | int | Decimal | str | date | Month | Moment | Texts | None
     span: Span
 
 
@@ -36,6 +39,7 @@ class Call:
     name_span: Span
     span: Span
     audiences: tuple[str, ...] | None = None  # emitCompliance(…) for these
+    severity: str | None = None  # emitCompliance(…) severity stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,16 @@ class Citation:
     span: Span
 
 
-Statement = Let | Assertion | Citation
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """usable(condition, "detail")"""
+
+    condition: "Expression"
+    detail: "Expression"
+    span: Span
+
+
+Statement = Let | Assertion | Citation | Usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +145,7 @@ class Table:
     name: str
     type: Type
     rows: tuple[tuple[str, Expression], ...]
+    draft: bool
     name_span: Span
     span: Span
 
@@ -175,11 +189,12 @@ class ExpectValue:
 
 @dataclass(frozen=True, slots=True)
 class ExpectEmpty:
-    """expectEmpty(path, withheld)"""
+    """expectEmpty(path, withheld) or expectEmpty(path, missing, "not declared")"""
 
     path: str
     kind: str
     path_span: Span
+    reason: str | None = None  # any, where none is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +215,11 @@ class ExpectError:
 
 @dataclass(frozen=True, slots=True)
 class ExpectCompliance:
-    """expectCompliance("CODE", true)"""
+    """expectCompliance("CODE", true) or expectCompliance("CODE", false, stop)"""
 
     code: str
     holds: bool
+    severity: str | None = None  # any, where none is named
 
 
 Expectation = ExpectValue | ExpectEmpty | ExpectAudiences | ExpectError | ExpectCompliance
@@ -246,3 +262,4 @@ class Module:
     examples: tuple[Example, ...]
     properties: tuple[Property, ...]
     audiences: tuple[str, ...] | None = None  # those it declares
+    law: LawBlock | None = None

@@ -8,7 +8,7 @@ from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.audience import NOBODY
 from bpc_worker.core.base.canonical_json import CanonicalJsonError
 from bpc_worker.core.rules import operations, syntax, typed
-from bpc_worker.core.rules.evaluate import Evaluator
+from bpc_worker.core.rules.evaluate import Evaluator, Statement
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.source import (
     Limits,
@@ -211,17 +211,30 @@ def _hold(
     match expectation:
         case typed.ExpectValue():
             _hold_value(expectation, evaluator, meter)
-        case syntax.ExpectEmpty(path, kind):
-            found = evaluator.result.fields[path]
-            if not isinstance(found, Empty) or found.kind != kind:
-                _weigh(found, meter)
-                raise _CaseFailed(f"{path} is {_shown(found)}, expected {kind}")
-        case syntax.ExpectCompliance(code, holds):
+        case syntax.ExpectEmpty():
+            _hold_empty(expectation, evaluator.result.fields[expectation.path], meter)
+        case syntax.ExpectCompliance():
             meter.spend(len(evaluator.result.statements))
-            stated = [each.holds for each in evaluator.result.statements if each.code == code]
-            if stated != [holds]:
-                shown = " and ".join(_shown(each) for each in stated) or "not stated"
-                raise _CaseFailed(f"compliance {code} is {shown}, expected {_shown(holds)}")
+            _hold_compliance(expectation, evaluator.result.statements)
+
+
+def _hold_empty(expectation: syntax.ExpectEmpty, found: Value, meter: Meter) -> None:
+    kind, reason = expectation.kind, expectation.reason
+    if isinstance(found, Empty) and found.kind == kind and reason in {None, found.reason}:
+        return
+    _weigh(found, meter)
+    wanted = kind if reason is None else f"{kind} ({reason})"
+    raise _CaseFailed(f"{expectation.path} is {_shown(found)}, expected {wanted}")
+
+
+def _hold_compliance(expectation: syntax.ExpectCompliance, statements: list[Statement]) -> None:
+    code, holds = expectation.code, expectation.holds
+    stated = [each for each in statements if each.code == code]
+    if [each.holds for each in stated] != [holds]:
+        shown = " and ".join(_shown(each.holds) for each in stated) or "not stated"
+        raise _CaseFailed(f"compliance {code} is {shown}, expected {_shown(holds)}")
+    if expectation.severity not in {None, stated[0].severity}:
+        raise _CaseFailed(f"compliance {code} is {stated[0].severity}, expected {expectation.severity}")
 
 
 def _hold_value(expectation: typed.ExpectValue, evaluator: Evaluator, meter: Meter) -> None:

@@ -13,7 +13,7 @@ from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.core.rules import typed
 from bpc_worker.core.rules.source import NOWHERE, Limits, Span, limit_exceeded
 from bpc_worker.core.rules.types import show
-from bpc_worker.core.rules.values import Empty, Fact, Value, count_and_hash, encoded, form_text
+from bpc_worker.core.rules.values import Fact, Value, count_and_hash, encoded, form_text, or_none
 
 NO_NODE = -1
 _BYTES_PER_STEP = 16  # of a step's data, which is kept
@@ -57,12 +57,12 @@ class Trace:
             return Ref(value, NO_NODE)
         return Ref(value, self._add(derivation.CONST, f'{{"value":{self._form(value)}}}'))
 
-    def table(self, name: str, rows: Mapping[str, Value]) -> Ref:
+    def table(self, name: str, rows: Mapping[str, Value], *, draft: bool) -> Ref:
         if not self.on:
             return Ref(rows, NO_NODE)
-        return Ref(
-            rows, self._add(derivation.CONST, f'{{"table":{quoted(name)},"value":{self._form(rows)}}}')
-        )
+        mark = '"draft":true,' if draft else ""
+        data = f'{{{mark}"table":{quoted(name)},"value":{self._form(rows)}}}'
+        return Ref(rows, self._add(derivation.CONST, data))
 
     def law_date(self, value: date) -> Ref:
         if not self.on:
@@ -76,6 +76,15 @@ class Trace:
         data = f'{{"fact_key":{quoted(fact_key)},"fact_type":{quoted(fact_type)},"payload_hash":{hashed}}}'
         return Ref(found, self._add(derivation.FACT_GET, data, names))
 
+    def declared(self, node: typed.Declared, fact_type: str, found: Fact | None, value: Value) -> Ref:
+        """One step for the fact and what is read in it."""
+        if not self.on:
+            return Ref(value, NO_NODE)
+        named = f'"fact_key":{quoted(node.name)},"fact_type":{quoted(fact_type)}'
+        hashed = text(None if found is None else found.payload_hash)
+        asked = f'"as":{quoted(f"{node.function} {node.word}")},{named},"payload_hash":{hashed}'
+        return Ref(value, self._add(derivation.FACT_GET, f'{{{asked},"result":{self._form(value)}}}'))
+
     def facts(self, fact_type: str, prefix: str, found: tuple[Fact, ...], names: Sequence[Ref]) -> Ref:
         """One step for all of them: their number, and the hash of their names and payload hashes."""
         if not self.on:
@@ -86,7 +95,7 @@ class Trace:
 
     def field_ref(self, path: str, field: Ref) -> Ref:
         """An empty field is read as none."""
-        value = None if isinstance(field.value, Empty) else field.value
+        value = or_none(field.value)
         if not self.on:
             return Ref(value, NO_NODE)
         data = f'{{"path":{quoted(path)},"result":{self._form(value)}}}'
@@ -107,11 +116,11 @@ class Trace:
                 self._add(derivation.ASSERT, _stated(code, message, holds=True), (condition,))
             )
 
-    def statement(self, code: str, message: str, condition: Ref) -> Ref:
+    def statement(self, node: typed.Emit, condition: Ref) -> Ref:
         holds = condition.value is True
         if not self.on:
             return Ref(holds, NO_NODE)
-        data = _stated(code, message, holds=holds)
+        data = f'{_stated(node.code, node.message, holds=holds)[:-1]},"severity":{quoted(node.severity)}}}'
         self._beside.append(self._add(derivation.COMPLIANCE_EMIT, data, (condition,)))
         return Ref(holds, self._beside[-1])
 

@@ -12,7 +12,8 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[(),:]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SCALES = frozenset(map(str, range(MAX_SCALE + 1)))
 _NAMED: dict[str, Type] = {
-    "Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE, "Num": types.NUM,
+    "Bool": types.BOOL, "Int": types.INT, "Text": types.TEXT, "Date": types.DATE, "Month": types.MONTH,
+    "Moment": types.MOMENT, "Texts": types.TEXTS, "Num": types.NUM,
     "Json": types.JSON, "Fact": types.FACT, "none": types.NONE, "empty": types.EMPTY,
 }  # fmt: skip
 _INNER = frozenset({types.NUM, types.JSON, types.FACT, types.NONE, types.EMPTY})

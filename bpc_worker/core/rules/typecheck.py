@@ -1,10 +1,11 @@
 """Syntax -> typed tree, or an error with its place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 
 from bpc_worker.core.base import numbers
+from bpc_worker.core.base.calendar import Moment, Month
 from bpc_worker.core.rules import operations, syntax, typed, types
 from bpc_worker.core.rules.arguments import hint_for, hint_to_fit
 from bpc_worker.core.rules.builtins import check_call, check_empty
@@ -20,15 +21,18 @@ from bpc_worker.core.rules.types import (
     DATE,
     FACT,
     INT,
+    MOMENT,
+    MONTH,
     NONE,
     TEXT,
+    TEXTS,
     DecType,
     ListType,
     QtyType,
     Type,
     show,
 )
-from bpc_worker.core.rules.values import Num, Quantity
+from bpc_worker.core.rules.values import Num, Quantity, Texts
 
 CheckResult = Callable[[syntax.Expression], typed.Node]
 
@@ -109,8 +113,13 @@ def _literal(node: syntax.Literal | syntax.QuantityLiteral) -> typed.Node:
             return typed.Const(value, TEXT, node.span)
         case date() as value:
             return typed.Const(value, DATE, node.span)
+        case Month() | Moment() | Texts() as value:
+            return typed.Const(value, _TIMED[type(value)], node.span)
         case None:
             return typed.Const(None, NONE, node.span)
+
+
+_TIMED: Mapping[type, Type] = {Month: MONTH, Moment: MOMENT, Texts: TEXTS}
 
 
 def _name(node: syntax.Name, scope: Scope) -> typed.Node:
@@ -211,7 +220,7 @@ def _branches(
 
 
 def _block(node: syntax.Block, scope: Scope, check_last: CheckResult) -> typed.Node:
-    statements: list[typed.LetNode | typed.AssertNode | typed.CiteNode] = []
+    statements: list[typed.StatementNode] = []
     opened: list[Opened] = []
     for statement in node.statements:
         match statement:
@@ -227,7 +236,18 @@ def _block(node: syntax.Block, scope: Scope, check_last: CheckResult) -> typed.N
                     hint = "cite before the lambda"
                     raise RuleError("RULE_TYPE_ERROR", "cite cannot stand inside a lambda", span, hint=hint)
                 statements.append(typed.CiteNode(text))
+            case syntax.Usable():
+                statements.append(_usable(statement, scope))
     result = check_last(node.result)
     for each in reversed(opened):
         scope.close(each)
     return typed.BlockNode(tuple(statements), result, result.type, node.span)
+
+
+def _usable(node: syntax.Usable, scope: Scope) -> typed.UsableNode:
+    if scope.in_lambda or scope.world.in_tests:
+        message = "usable stands in fields only, outside lambdas"
+        hint = "it ends a field: write it before the lambda, over the whole list"
+        raise RuleError("RULE_TYPE_ERROR", message, node.span, hint=hint)
+    condition = check_as(node.condition, BOOL, scope, "the condition of 'usable'")
+    return typed.UsableNode(condition, check_as(node.detail, TEXT, scope, "the detail of 'usable'"))

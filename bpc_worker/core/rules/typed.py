@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bpc_worker.core.rules import syntax
 from bpc_worker.core.rules.draws import Draw
+from bpc_worker.core.rules.law import Law
 from bpc_worker.core.rules.source import Span
 from bpc_worker.core.rules.types import Type
 from bpc_worker.core.rules.values import Value
@@ -56,6 +57,24 @@ class FactGet:
 class FactsByPrefix:
     fact_type: "Node"
     prefix: "Node"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """given, declared, measured, lastMeasured: one value of the vocabulary, in one step."""
+
+    function: str
+    word: str  # what it is read as
+    name: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRequired:
+    law: Law
     type: Type
     span: Span
 
@@ -127,8 +146,17 @@ class CiteNode:
 
 
 @dataclass(frozen=True, slots=True)
+class UsableNode:
+    condition: "Node"
+    detail: "Node"
+
+
+StatementNode = LetNode | AssertNode | CiteNode | UsableNode
+
+
+@dataclass(frozen=True, slots=True)
 class BlockNode:
-    statements: tuple[LetNode | AssertNode | CiteNode, ...]
+    statements: tuple[StatementNode, ...]
     result: "Node"
     type: Type
     span: Span
@@ -137,7 +165,8 @@ class BlockNode:
 @dataclass(frozen=True, slots=True)
 class EmptyNode:
     kind: str
-    reason: "Node"
+    reason: str
+    detail: "Node | None"
     type: Type
     span: Span
 
@@ -147,6 +176,7 @@ class Emit:
     code: str
     condition: "Node"
     message: str
+    severity: str
     type: Type
     span: Span
 
@@ -161,7 +191,7 @@ class LambdaNode:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """map, filter, fold, sumQty, sumDec, count: one step of a proof, however long the list."""
+    """map, filter, fold, sumQty, sumDec, sumBy, distinct, count: one step of a proof each."""
 
     name: str
     items: "Node"
@@ -173,7 +203,8 @@ class Aggregate:
 
 
 Capture = Var | FieldRef | TableRef | LawDate
-Rarer = FieldRef | TableRef | LawDate | FactGet | FactsByPrefix | EmptyNode | Emit | Aggregate
+Leaf = FieldRef | TableRef | LawDate | Declared | MissingRequired
+Rarer = Leaf | FactGet | FactsByPrefix | EmptyNode | Emit | Aggregate
 Node = Const | Var | Op | ChainOp | ShortCircuit | If | BlockNode | Rarer
 
 
@@ -231,6 +262,8 @@ class TypedModule:
     warnings: tuple[str, ...]
     audiences: tuple[str, ...]  # whom a passport made by it may be for, sorted
     statements: Mapping[str, tuple[str, ...]]  # who may see each statement, by its code, stated or not
+    drafts: frozenset[str] = frozenset()  # tables that their author marked so
+    law: Law | None = None
 
     @property
     def sets(self) -> frozenset[tuple[str, ...]]:

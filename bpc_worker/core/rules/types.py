@@ -10,7 +10,7 @@ MAX_PARTS = 1_000  # types inside one type
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """Bool, Int, Text, Date; Num: a decimal whose scale is open; Json: a value out of a fact; Fact."""
+    """Bool, Int, Text, Date, Month, Moment, Texts; Num: a decimal of open scale; Json: from a fact; Fact."""
 
     name: str
 
@@ -52,12 +52,13 @@ class NoneType:
 
 @dataclass(frozen=True, slots=True)
 class EmptyType:
-    """withheld, notApplicable, missing: the result of a field that has no value, and nothing else."""
+    """withheld, notApplicable, missing, notYet: the result of a field that has no value, and nothing else."""
 
 
 Type = Simple | DecType | QtyType | OptType | ListType | MapType | RecordType | NoneType | EmptyType
 
 BOOL, INT, TEXT, DATE = Simple("Bool"), Simple("Int"), Simple("Text"), Simple("Date")
+MONTH, MOMENT, TEXTS = Simple("Month"), Simple("Moment"), Simple("Texts")
 NUM, JSON, FACT = Simple("Num"), Simple("Json"), Simple("Fact")
 NONE, EMPTY = NoneType(), EmptyType()
 
@@ -131,9 +132,9 @@ def is_number(kind: Type) -> bool:
 
 def is_ordered(kind: Type) -> bool:
     """Whether one value of it can be greater than another."""
-    return is_number(kind) or isinstance(kind, QtyType) or kind in {TEXT, DATE}
+    return is_number(kind) or isinstance(kind, QtyType) or kind in {TEXT, DATE, MONTH, MOMENT}
 
 
 def is_plain(kind: Type) -> bool:
     """Whether it is one value, which can be compared for equality."""
-    return is_ordered(kind) or kind == BOOL
+    return is_ordered(kind) or kind in {BOOL, TEXTS}

@@ -1,16 +1,19 @@
 """What expressions evaluate to, and how values are written into proofs and payloads."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
 from bpc_worker.core.base import numbers
+from bpc_worker.core.base.calendar import Moment, Month, read_moment, read_month
 from bpc_worker.core.base.canonical_json import MAX_INTEGER, quoted, text_of_checked
 from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.core.base.units import UNITS
 
+WARN = "warn"  # the severity of a statement that says none
 _BYTES_PER_STEP = 32  # of what is hashed, and not kept
 
 
@@ -58,14 +61,26 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Empty:
-    """Why a field has no value: signed content too."""
+class Texts:
+    """One text in several languages, by their tags."""
 
-    kind: str  # withheld | notApplicable | missing
-    reason: str
+    by_language: Mapping[str, str]
 
     def form_text(self) -> str:
-        return f'{{"empty":{quoted(self.kind)},"reason":{quoted(self.reason)}}}'
+        return f'{{"texts":{text_of_checked(dict(self.by_language))}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """Why a field has no value: signed content too. The detail stands in proofs, and is never published."""
+
+    kind: str  # withheld | notApplicable | missing | notYet
+    reason: str
+    detail: str | None = None
+
+    def form_text(self) -> str:
+        detail = "" if self.detail is None else f'"detail":{quoted(self.detail)},'
+        return f'{{{detail}"empty":{quoted(self.kind)},"reason":{quoted(self.reason)}}}'
 
 
 Value = (
@@ -74,6 +89,9 @@ Value = (
     | int
     | str
     | date
+    | Month
+    | Moment
+    | Texts
     | Num
     | Quantity
     | JsonValue
@@ -84,7 +102,26 @@ Value = (
 )
 
 
+def or_none(value: Value) -> Value:
+    """What whoever refers to a field sees: none where it is empty."""
+    return None if isinstance(value, Empty) else value
+
+
 Spend = Callable[[int], None]
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+
+
+def read_texts(inner: object) -> Texts | None:
+    """An object of language tags and texts, at least one; a text alone is one in a language not said."""
+    if isinstance(inner, str):
+        inner = {"und": inner}
+    if not isinstance(inner, dict) or not inner:
+        return None
+    for tag, text in inner.items():
+        if not _LANGUAGE.fullmatch(tag) or not isinstance(text, str) or not text.strip():
+            return None
+    return Texts(inner)
 
 
 def encoded(value: Value, spend: Spend | None = None) -> object:
@@ -99,10 +136,14 @@ def form_text(value: Value, spend: Spend | None = None) -> str:
     be far longer than what made them.
     """
     match value:
-        case Quantity() | Fact() | JsonValue() | Num() | Empty():
+        case Quantity() | Fact() | JsonValue() | Num() | Empty() | Texts():
             return value.form_text()
         case date():
             return f'{{"date":"{value.isoformat()}"}}'
+        case Month():
+            return f'{{"month":"{value}"}}'
+        case Moment():
+            return f'{{"moment":"{value}"}}'
         case None | bool() | str():
             return text_of_checked(value)
         case int():
@@ -159,10 +200,24 @@ def _decoded_rest(form: object) -> Value:
     match form:
         case {"json": inner}:
             return JsonValue(inner)
+        case {"empty": str(kind), "reason": str(reason), "detail": str(detail)}:
+            return Empty(kind, reason, detail)
         case {"empty": str(kind), "reason": str(reason)}:
             return Empty(kind, reason)
+        case {"month": str(text)}:
+            return _there(read_month(text))
+        case {"moment": str(text)}:
+            return _there(read_moment(text))
+        case {"texts": dict(by_language)}:
+            return _there(read_texts(by_language))
         case _:
             raise ValueError("not the form of a value")
+
+
+def _there(found: Month | Moment | Texts | None) -> Value:
+    if found is None:
+        raise ValueError("not the form of a value")
+    return found
 
 
 def _number(text: str) -> Decimal:
@@ -181,13 +236,15 @@ def published(value: Value) -> object:
             return value
         case tuple():
             return [published(each) for each in value]
-        case Num() | Quantity() | date() | JsonValue() | Fact() | Empty():
+        case Num() | Quantity() | date() | Month() | Moment() | Texts() | JsonValue() | Fact() | Empty():
             return _published_one(value)
         case _:
             return {key: published(each) for key, each in value.items()}
 
 
-def _published_one(value: Num | Quantity | date | JsonValue | Fact | Empty) -> object:
+def _published_one(
+    value: Num | Quantity | date | Month | Moment | Texts | JsonValue | Fact | Empty,
+) -> object:
     match value:
         case Num(number):
             return numbers.text(number)
@@ -195,9 +252,13 @@ def _published_one(value: Num | Quantity | date | JsonValue | Fact | Empty) -> o
             return {"unit": unit, "value": numbers.text(number)}
         case date():
             return value.isoformat()
+        case Month() | Moment():
+            return str(value)
+        case Texts(by_language):
+            return dict(by_language)
         case JsonValue(inner):
             return inner
         case Fact():
             return dict(value.payload)
-        case Empty(kind, reason):
+        case Empty(kind, reason, _):
             return {"empty": kind, "reason": reason}

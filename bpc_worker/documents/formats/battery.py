@@ -1,67 +1,61 @@
-"""What a battery is and can do, to the fact `Battery` that the rules read."""
+"""What a battery is and can do, as JSON: one fact `Value` per member, lists beside them."""
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from functools import partial
 
+from bpc_worker.documents import names, values
+from bpc_worker.documents.checks import check_together
+from bpc_worker.documents.formats import lists
 from bpc_worker.documents.model import FoundFact, Limits
-from bpc_worker.documents.reading import readings
-from bpc_worker.documents.reading.decimal_text import text_of
-from bpc_worker.documents.reading.record import Record
+from bpc_worker.documents.reading.record import Record, json_record
+from bpc_worker.documents.vocabulary import VALUES
 
-_CATEGORIES = ("EV", "LMT", "INDUSTRIAL", "INDUSTRIAL_EXTERNAL_STORAGE")
-_STATUSES = ("original", "repurposed", "re-used", "remanufactured", "waste")
-_VEHICLES = ("L", "M1", "M2", "M3", "N1", "N2", "N3")
+_GROUPS = frozenset(name.partition(".")[0] for name in VALUES)
+_FLOW = "INDUSTRIAL_EXTERNAL_STORAGE"  # an older word for two values
+_EXTERNAL = "condition.external_storage_only"
 
 
 def from_json(top: Record, limits: Limits) -> list[FoundFact]:
-    top.only(("battery",))
+    top.only(("battery", *lists.MEMBERS))
     battery = top.inner("battery")
-    if battery is None:
-        return []
-    needed, optional = _needed(limits), _optional(limits)
-    battery.only((*needed, *optional))
-    payload = {name: battery.need(name, reading) for name, reading in needed.items()}
-    payload |= {name: battery.may(name, reading) for name, reading in optional.items()}
-    return [
-        FoundFact(
-            fact_type="Battery",
-            fact_key="battery",
-            schema_version=1,
-            payload={name: found for name, found in payload.items() if found is not None},
-            pointer="/battery",
+    facts = [] if battery is None else _values(battery, limits)
+    for member, read in lists.MEMBERS.items():
+        facts += read(top, member, limits)
+    if not facts and not top.problems:
+        top.problems.add("/battery", "there is no value in it; add what the battery is and can do")
+    return facts
+
+
+def _values(battery: Record, limits: Limits) -> list[FoundFact]:
+    facts: dict[str, FoundFact] = {}
+    for record, member, title in _members(battery):
+        entry, unit = names.named(title)
+        if entry is None:
+            record.problems.advise(record.where(member), partial(names.advice, title))
+            continue
+        if entry.name == "identity.category" and record.values[member] == _FLOW:
+            found: Mapping[str, object] = {"identity.category": "INDUSTRIAL", _EXTERNAL: True}
+        else:
+            found = {entry.name: record.may(member, values.reading(entry, limits, unit=unit))}
+        for name, value in found.items():
+            fact = values.value_fact(name, value, record.where(member))
+            if value is not None and facts.setdefault(name, fact) is not fact:
+                message = f"{name} stands already at {facts[name].pointer}; keep one"
+                record.problems.add(record.where(member), message)
+    check_together(facts, battery.problems)
+    return list(facts.values())
+
+
+def _members(battery: Record) -> Iterator[tuple[Record, str, str]]:
+    """Each member of the battery or of one of its groups, with the title that it has in the whole."""
+    for member, value in battery.values.items():
+        group = (
+            json_record(value, battery.where(member), battery.problems)
+            if member in _GROUPS and isinstance(value, Mapping)
+            else None
         )
-    ]
-
-
-def _needed(limits: Limits) -> dict[str, Callable[[object], object]]:
-    decimal = _decimal_text(limits)
-    return {
-        "battery_id": readings.name,
-        "manufacturer": readings.text,
-        "manufacturing_place": readings.text,
-        "manufacturing_date": readings.day,
-        "category": readings.one_of(_CATEGORIES),
-        "status": readings.one_of(_STATUSES),
-        "chemistry": readings.text,
-        "mass_kg": decimal,
-        "rated_capacity_ah": decimal,
-        "v_min": decimal,
-        "v_nom": decimal,
-        "v_max": decimal,
-        "t_idle_min": decimal,
-        "t_idle_max": decimal,
-    }
-
-
-def _optional(limits: Limits) -> dict[str, Callable[[object], object]]:
-    decimal = _decimal_text(limits)
-    return {
-        "usable_kwh": decimal,
-        "life_years": decimal,
-        "life_cycles": readings.whole,
-        "vehicle_category": readings.one_of(_VEHICLES),
-    }
-
-
-def _decimal_text(limits: Limits) -> Callable[[object], str]:
-    number = readings.decimals(limits)
-    return lambda value: text_of(number(value))
+        if group is None:
+            yield battery, member, member
+        else:
+            for inner in group.values:
+                yield group, inner, f"{member}.{inner}"

@@ -1,56 +1,66 @@
-"""A due diligence report to the fact `DueDiligence`: where it stands and which time it covers."""
+"""A due diligence report to values `due_diligence.…`: where it stands, which time it covers, what it says."""
 
 import re
+from collections.abc import Callable, Mapping
 
+from bpc_worker.documents import values
 from bpc_worker.documents.model import FoundFact, Limits
 from bpc_worker.documents.problems import Problems, Unfit, quoted
 from bpc_worker.documents.reading import readings
-from bpc_worker.documents.reading.decimal_text import Spelling
-from bpc_worker.documents.reading.record import Record, present
-from bpc_worker.documents.reading.table import lines
+from bpc_worker.documents.reading.decimal_text import PLAIN, Spelling
+from bpc_worker.documents.reading.record import Record
+from bpc_worker.documents.reading.table import Sheet, lines
+from bpc_worker.documents.vocabulary import VALUES
 
 _NEEDED = ("report_url", "period")
-_OPTIONAL = ("third_party_assurance",)
-_COLUMN = {name: name for name in (*_NEEDED, *_OPTIONAL)} | {"url": "report_url"}
+_OPTIONAL = ("third_party_assurance", "summary", "supply_chain_index")
+COLUMNS = {name: name for name in (*_NEEDED, *_OPTIONAL)} | {
+    "url": "report_url",
+    "assurance": "third_party_assurance",
+}
 
-_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?")
 _YEAR = re.compile("[0-9]{4}")
 _RANGE = re.compile("([^/]+)/([^/]+)")
 
 
-def from_json(top: Record, _: Limits) -> list[FoundFact]:
+def from_json(top: Record, limits: Limits) -> list[FoundFact]:
     top.only((*_NEEDED, *_OPTIONAL))
-    return [_fact(top, top.here)]
+    return _facts(top, top.where, _readings(limits, PLAIN))
 
 
-def from_csv(text: str, _: Spelling, limits: Limits, problems: Problems) -> list[FoundFact]:
-    facts: list[FoundFact] = []
-    for line in lines(text, _COLUMN, lambda _: _NEEDED, limits, problems):
-        if facts:
-            problems.add(line.record.here, "a second report; send one document per report")
-        else:
-            facts.append(_fact(line.record, line.pointer))
-    if not facts and not problems:
+def from_table(sheet: Sheet, spelling: Spelling, limits: Limits, problems: Problems) -> list[FoundFact]:
+    found = list(lines(sheet, COLUMNS, lambda _: _NEEDED, problems))
+    for line in found[1:]:
+        problems.add(line.record.here, "a second report; send one document per report")
+    if not found and not problems:
         problems.add("", "there is no row below the header; add the report")
-    return facts
+    return [
+        fact
+        for line in found[:1]
+        for fact in _facts(line.record, line.pointer_of, _readings(limits, spelling))
+    ]
 
 
-def _fact(record: Record, pointer: str) -> FoundFact:
-    payload = present(
-        report_url=record.need("report_url", _url),
-        period=record.need("period", _period),
-        third_party_assurance=record.may("third_party_assurance", readings.text),
-    )
-    return FoundFact(
-        fact_type="DueDiligence", fact_key="report", schema_version=1, payload=payload, pointer=pointer
-    )
+def _facts(
+    record: Record, pointer_of: Callable[[str], str], reading: Mapping[str, Callable[[object], object]]
+) -> list[FoundFact]:
+    found: dict[str, object] = {name: record.need(name, reading[name]) for name in _NEEDED}
+    found |= {name: record.may(name, reading[name]) for name in _OPTIONAL}
+    return [
+        values.value_fact(f"due_diligence.{name.removeprefix('third_party_')}", value, pointer_of(name))
+        for name, value in found.items()
+        if value is not None
+    ]
 
 
-def _url(value: object) -> str:
-    found = readings.text(value)
-    if not _URL.fullmatch(found):
-        raise Unfit(f"{quoted(found)} is not a web address; write it like https://example.com/report-2027")
-    return found
+def _readings(limits: Limits, spelling: Spelling) -> Mapping[str, Callable[[object], object]]:
+    return {
+        "report_url": readings.url,
+        "period": _period,
+        "third_party_assurance": readings.text,
+        "summary": values.texts,
+        "supply_chain_index": values.reading(VALUES["due_diligence.supply_chain_index"], limits, spelling),
+    }
 
 
 def _period(value: object) -> str:

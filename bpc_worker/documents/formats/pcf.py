@@ -1,15 +1,21 @@
-"""A carbon footprint by life cycle stage to facts `PcfStage`, in kg CO2e for the whole battery."""
+"""A carbon footprint by life cycle stage to values `carbon.<stage>_kg`, in kg CO2e for the whole battery."""
 
+from collections.abc import Mapping
+from decimal import Decimal
+
+from bpc_worker.documents import values
+from bpc_worker.documents.checks import STAGES, check_sum
 from bpc_worker.documents.model import FoundFact, Limits
 from bpc_worker.documents.problems import Problems, Unfit
 from bpc_worker.documents.reading import readings
+from bpc_worker.documents.reading.csv_text import place_of
 from bpc_worker.documents.reading.decimal_text import Spelling, text_of
-from bpc_worker.documents.reading.record import Record, present
-from bpc_worker.documents.reading.table import lines
+from bpc_worker.documents.reading.record import Record
+from bpc_worker.documents.reading.table import Sheet, lines
 
-STAGES = ("raw_material", "production", "distribution", "end_of_life")
-
-_COLUMN = {word: word for word in ("stage", "kg_co2e")} | {"kgco2e": "kg_co2e", "lifecycle_stage": "stage"}
+_TOTAL = "total"  # may stand beside the stages, and must be their sum
+_ROWS = (*STAGES, _TOTAL)
+COLUMNS = {word: word for word in ("stage", "kg_co2e")} | {"kgco2e": "kg_co2e", "lifecycle_stage": "stage"}
 
 
 def from_json(top: Record, limits: Limits) -> list[FoundFact]:
@@ -18,22 +24,30 @@ def from_json(top: Record, limits: Limits) -> list[FoundFact]:
     stages = top.inner("stages")
     if stages is None:
         return []
-    stages.only(STAGES)
-    return [fact for stage in STAGES for fact in _stage(stages, stage, limits)]
+    stages.only(_ROWS)
+    found: dict[str, tuple[Decimal, str]] = {}
+    for name in _ROWS:
+        stage = None if name == _TOTAL and name not in stages.values else stages.inner(name)
+        if stage is not None:
+            stage.only(("kg_co2e",))
+            amount = stage.need("kg_co2e", readings.decimals(limits))
+            if amount is not None:
+                found[name] = amount, stage.where("kg_co2e")
+    return _facts(found, top.problems)
 
 
-def from_csv(text: str, spelling: Spelling, limits: Limits, problems: Problems) -> list[FoundFact]:
-    facts: dict[str, FoundFact] = {}
-    for line in lines(text, _COLUMN, lambda _: ("stage", "kg_co2e"), limits, problems):
-        stage = line.record.need("stage", readings.one_of(STAGES))
+def from_table(sheet: Sheet, spelling: Spelling, limits: Limits, problems: Problems) -> list[FoundFact]:
+    found: dict[str, tuple[Decimal, str]] = {}
+    for line in lines(sheet, COLUMNS, lambda _: ("stage", "kg_co2e"), problems):
+        stage = line.record.need("stage", readings.one_of(_ROWS))
         amount = line.record.need("kg_co2e", readings.decimals(limits, spelling))
-        if stage in facts:
+        if stage in found:
             problems.add(line.record.where("stage"), f"stage {stage} stands here a second time; keep one")
         elif stage is not None and amount is not None:
-            facts[stage] = _fact(stage, text_of(amount), line.pointer)
-    if not problems and (missing := [stage for stage in STAGES if stage not in facts]):
+            found[stage] = amount, line.pointer_of("kg_co2e")
+    if not problems and (missing := [stage for stage in STAGES if stage not in found]):
         problems.add("", f"stages are missing: {', '.join(missing)}; all four are needed")
-    return list(facts.values())
+    return _facts(found, problems)
 
 
 def _whole_battery(value: object) -> str:
@@ -42,20 +56,14 @@ def _whole_battery(value: object) -> str:
     return "battery"
 
 
-def _stage(stages: Record, name: str, limits: Limits) -> list[FoundFact]:
-    stage = stages.inner(name)
-    if stage is None:
-        return []
-    stage.only(("kg_co2e",))
-    amount = stage.need("kg_co2e", readings.decimals(limits))
-    return [] if amount is None else [_fact(name, text_of(amount), stage.here)]
-
-
-def _fact(stage: str, kg_co2e: str, pointer: str) -> FoundFact:
-    return FoundFact(
-        fact_type="PcfStage",
-        fact_key=f"stage:{stage}",
-        schema_version=1,
-        payload=present(kg_co2e=kg_co2e),
-        pointer=pointer,
-    )
+def _facts(found: Mapping[str, tuple[Decimal, str]], problems: Problems) -> list[FoundFact]:
+    if not problems and _TOTAL in found:
+        total, pointer = found[_TOTAL]
+        wrong = check_sum(total, [found[stage][0] for stage in STAGES])
+        if wrong is not None:
+            problems.add(place_of(pointer), f"the total {wrong}")
+    return [
+        values.value_fact(f"carbon.{stage}_kg", text_of(found[stage][0]), found[stage][1])
+        for stage in STAGES
+        if stage in found
+    ]

@@ -2,10 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from bpc_worker.documents.formats import aspects, battery, bom, due_diligence, pcf, product_footprint
+from bpc_worker.documents.formats import (
+    battery,
+    battery_pass,
+    battery_pass_ready,
+    bom,
+    catena_x,
+    due_diligence,
+    footprints,
+    idta,
+    mapped,
+    pcf,
+)
+from bpc_worker.documents.formats.form import Form
+from bpc_worker.documents.formats.places import find, leaves
 from bpc_worker.documents.model import FoundFact, Limits
-from bpc_worker.documents.problems import quoted
+from bpc_worker.documents.problems import pointer, quoted
+from bpc_worker.documents.reading.json_text import Unreadable
 from bpc_worker.documents.reading.record import Record
 
 
@@ -13,53 +28,47 @@ from bpc_worker.documents.reading.record import Record
 class Shape:
     kind: str
     what: str
-    marks: frozenset[str]  # one of these members is enough
+    fits: Callable[[Record], bool]
     read: Callable[[Record, Limits], list[FoundFact]]
 
 
 def _shape(kind: str, what: str, marks: str, read: Callable[[Record, Limits], list[FoundFact]]) -> Shape:
-    return Shape(kind, what, frozenset(marks.split()), read)
+    """One of our own: a number that cannot be read is a problem like any other."""
+
+    def strictly(top: Record, limits: Limits) -> list[FoundFact]:
+        for steps, value in leaves(top.values):
+            if isinstance(value, Unreadable):
+                top.problems.add(pointer(steps), value.why)
+        return read(top, limits)
+
+    return Shape(kind, what, lambda top: not top.values.keys().isdisjoint(marks.split()), strictly)
 
 
-_SHAPES = (
+def _mapped(form: Form) -> Shape:
+    """One of others, which is seen by what it says."""
+
+    def fits(top: Record) -> bool:
+        return any(next(find(top.values, mark), None) is not None for mark in form.marks)
+
+    return Shape(form.kind, form.name, fits, partial(mapped.read, form))
+
+
+_OWN = (
     _shape("BOM", '{"components": […]}', "components", bom.from_json),
-    _shape("BOM", "a Catena-X SingleLevelBom", "childItems", bom.without_masses),
     _shape("PCF", '{"declared_unit": "battery", "stages": {…}}', "stages declared_unit", pcf.from_json),
-    _shape("PCF", "a PACT ProductFootprint or Catena-X Pcf 7", "pcf", product_footprint.from_json),
-    _shape(
-        "PCF",
-        "a Catena-X Pcf 9",
-        "companyAndProductInformation scopeOfPcfForm pcfAssessmentAndMethodology",
-        product_footprint.from_json,
-    ),
-    _shape("PCF", 'a PACT answer {"data": […]}', "data", product_footprint.from_list),
     _shape("DUE_DILIGENCE", '{"report_url": …, "period": …}', "report_url period", due_diligence.from_json),
     _shape("OTHER", '{"battery": {…}}', "battery", battery.from_json),
-    _shape(
-        "OTHER",
-        "a Battery Pass GeneralProductInformation",
-        "batteryPassportIdentifier",
-        aspects.battery_pass("GeneralProductInformation"),
-    ),
-    _shape(
-        "OTHER",
-        "a Battery Pass CarbonFootprint",
-        "carbonFootprintPerLifecycleStage batteryCarbonFootprint",
-        aspects.battery_pass("CarbonFootprint"),
-    ),
-    _shape(
-        "OTHER",
-        "a Battery Pass MaterialComposition",
-        "batteryMaterials batteryChemistry",
-        aspects.battery_pass("MaterialComposition"),
-    ),
-    _shape("OTHER", "a Catena-X battery pass", "characteristics identification", aspects.catena_x),
+    _shape("DATA_SHEET", '{"battery": {…}}', "battery", battery.from_json),
 )
+_FORMS = (
+    *battery_pass.FORMS, *battery_pass_ready.FORMS, *idta.FORMS, *catena_x.FORMS, *footprints.FORMS
+)  # fmt: skip
+_SHAPES = (*_OWN, *map(_mapped, _FORMS))
 
 
 def read(top: Record, kind: str, limits: Limits) -> list[FoundFact]:
     """The facts of a document of this kind; a problem for a shape that is unknown or of another kind."""
-    found = [shape for shape in _SHAPES if not shape.marks.isdisjoint(top.values)]
+    found = [shape for shape in _SHAPES if shape.fits(top)]
     fitting = next((shape for shape in found if shape.kind == kind), None)
     if fitting is not None:
         return fitting.read(top, limits)

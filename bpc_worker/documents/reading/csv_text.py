@@ -18,6 +18,7 @@ _IN_QUOTES = re.compile(r'"[^"]*+"?')
 _BARE = {mark: re.compile(rf'[^"\r\n{mark}]*+') for mark in ";,"}
 _TO_NEXT = {mark: re.compile(rf"[^\r\n{mark}]*+") for mark in ";,"}
 _BLANK_LINES = re.compile(r"(?:\r?\n)++")
+_POINTER = re.compile("([0-9]+):([0-9]+)")
 _BLANKS = " \t\N{NO-BREAK SPACE}"
 
 
@@ -48,6 +49,12 @@ def delimiter(text: str) -> str:
 
 def place(line: int, column: int) -> str:
     return f"line {line}, column {column}"
+
+
+def place_of(pointer: str) -> str:
+    """What a pointer is to people: of a table's cell, its line and column."""
+    found = _POINTER.fullmatch(pointer)
+    return place(int(found[1]), int(found[2])) if found else pointer
 
 
 @dataclass(slots=True)

@@ -18,6 +18,10 @@ _LOOKED_AT = 200  # characters of what is no number
 _LONGEST_EXPONENT = 6  # characters: far beyond every limit, far below what Decimal cannot hold
 
 
+class BeyondError(Unfit):
+    """A number, but beyond the limits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spelling:
     """How numbers are written in one document."""
@@ -29,7 +33,8 @@ class Spelling:
 
 
 def _grouped(example: str, group: str, point: str) -> Spelling:
-    whole = rf"(?:[0-9]{{1,3}}(?:{re.escape(group)}[0-9]{{3}})++|[0-9]++)"
+    # A group cannot begin with 0: 0,520 is a fraction in a country that writes so, and never 520.
+    whole = rf"(?:[1-9][0-9]{{0,2}}(?:{re.escape(group)}[0-9]{{3}})++|[0-9]++)"
     pattern = re.compile(rf"[+-]?{whole}(?:{re.escape(point)}[0-9]++)?{_EXPONENT}")
     return Spelling(pattern, example, group, point)
 
@@ -48,7 +53,7 @@ def read(text: str, limits: Limits, spelling: Spelling = PLAIN) -> Decimal:
     """The number; Unfit for every other text and for numbers beyond the limits."""
     found = spelling.pattern.fullmatch(text)
     if not found:
-        raise Unfit(f"{quoted(text)} is not a number: {_why(text, spelling)}")
+        raise Unfit(f"{quoted(text)} is not a number: {_why(text, spelling)}{_other_formats(text, spelling)}")
     return _bounded(text.replace(spelling.group, "").replace(spelling.point, "."), found["exponent"], limits)
 
 
@@ -68,14 +73,14 @@ def text_of(value: Decimal) -> str:
 def _bounded(text: str, exponent: str | None, limits: Limits) -> Decimal:
     beyond = f"{quoted(text)} is beyond an exponent of {limits.exponent}: give the measured value"
     if exponent and len(exponent.lstrip("+-0")) > _LONGEST_EXPONENT:
-        raise Unfit(beyond)
+        raise BeyondError(beyond)
     if len(text.lstrip("+-0")) > limits.digits + limits.exponent + _LONGEST_EXPONENT:
-        raise Unfit(_too_many(text, limits))
+        raise BeyondError(_too_many(text, limits))
     value = Decimal(text)
     if len(value.as_tuple().digits) > limits.digits:
-        raise Unfit(_too_many(text, limits))
+        raise BeyondError(_too_many(text, limits))
     if abs(value.adjusted()) > limits.exponent:
-        raise Unfit(beyond)
+        raise BeyondError(beyond)
     return value
 
 
@@ -94,6 +99,14 @@ def _why(text: str, spelling: Spelling) -> str:
         return "digits are 0 to 9; other scripts are not read"
     if "_" in text:
         return f"underscores are not part of a number; {plain}"
-    if spelling is PLAIN and "," in text:
-        return f'{plain}, or declare number_format "1.234,56" or "1,234.56" with a CSV'
     return plain
+
+
+def _other_formats(text: str, spelling: Spelling) -> str:
+    """Those in which it would be a number; declared wrongly, it would be another number."""
+    fitting = [
+        "no number_format" if name is None else f'number_format "{name}"'
+        for name, each in SPELLINGS.items()
+        if each is not spelling and each.pattern.fullmatch(text)
+    ]
+    return f", or declare {' or '.join(fitting)} with a CSV" if fitting else ""

@@ -1,7 +1,8 @@
 """JSON text to values, strictly and without recursion; what is wrong is named by its JSON pointer.
 
-A number is kept as it was written, exactly. Where one value is wrong but the text goes on, REFUSED
-stands in its place and reading goes on, so that a sender learns everything at once.
+A number is kept as it was written, exactly; one beyond the limits is Unreadable, and the form decides what
+that costs. Where another value is wrong but the text goes on, REFUSED stands in its place and reading goes
+on, so that a sender learns everything at once.
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import Final, NoReturn, TypeAlias
 from bpc_worker.documents.model import Limits
 from bpc_worker.documents.problems import Problems, Unfit, pointer, quoted
 from bpc_worker.documents.reading import decimal_text
+from bpc_worker.documents.reading.decimal_text import BeyondError
 
 _TOKEN = re.compile(
     r"""[ \t\n\r]*+(?:
@@ -49,7 +51,14 @@ class Number:
     whole: bool  # written without point and exponent
 
 
-Value: TypeAlias = "dict[str, Value] | list[Value] | str | Number | bool | Refused | None"
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A number of JSON that nothing here can hold."""
+
+    why: str
+
+
+Value: TypeAlias = "dict[str, Value] | list[Value] | str | Number | bool | Refused | Unreadable | None"
 
 
 def decode(text: str, limits: Limits, problems: Problems) -> Value:
@@ -202,6 +211,8 @@ class _Decoder:
             return _WORDS[token]
         try:
             value = decimal_text.read_json(token, self.limits)
+        except BeyondError as beyond:
+            return Unreadable(str(beyond))
         except Unfit as unfit:
             return self._problem(str(unfit))
         return Number(value, whole=token.lstrip("-").isdecimal())

@@ -1,7 +1,7 @@
 """What a value of a document must be to be taken: a text, a date, yes or no. Unfit says why not."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TypeVar
@@ -21,6 +21,10 @@ T = TypeVar("T")
 _CONTROL = re.compile("[\0-\x1f\x7f]")
 _WHOLE = re.compile("[0-9]{1,16}")
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MONTH = re.compile("[0-9]{4}-(?:0[1-9]|1[0-2])")
+_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?")
+_CAS = re.compile("([0-9]{2,7})-([0-9]{2})-([0-9])")
+_EC = re.compile("([0-9]{3})-([0-9]{3})-([0-9])")
 _MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
@@ -68,6 +72,15 @@ def decimals(limits: Limits, spelling: Spelling = PLAIN) -> Callable[[object], D
         if not isinstance(value, str):
             raise Unfit(f"a number is expected, found {shown(value)}")
         return read(value, limits, spelling)
+
+    return number
+
+
+def percents(reading: Callable[[object], Decimal]) -> Callable[[object], Decimal]:
+    """A reading of shares in percent: the sign may stand behind the number."""
+
+    def number(value: object) -> Decimal:
+        return reading(value.removesuffix("%").rstrip() if isinstance(value, str) else value)
 
     return number
 
@@ -127,6 +140,53 @@ def day(value: object) -> str:
         return date.fromisoformat(found).isoformat()
     except ValueError:
         raise Unfit(f"{quoted(found)} is a day that does not exist; correct it") from None
+
+
+def month(value: object) -> str:
+    """`YYYY-MM`; of a day, its month."""
+    found = text(value)
+    if _DATE.fullmatch(found):
+        return day(found)[:7]
+    if not _MONTH.fullmatch(found):
+        raise Unfit(f"{quoted(found)} is not a month; write it like 2027-02")
+    return found
+
+
+def url(value: object) -> str:
+    found = text(value)
+    if not _URL.fullmatch(found):
+        raise Unfit(f"{quoted(found)} is not a web address; write it like https://example.com/report-2027")
+    return found
+
+
+def cas(value: object) -> str:
+    """A CAS number whose check digit is right."""
+    found = text(value)
+    parts = _CAS.fullmatch(found)
+    if not parts:
+        raise Unfit(f"{quoted(found)} is not a CAS number; write it like 7440-48-4")
+    return _checked(found, _weighed(reversed(parts[1] + parts[2])) % 10, int(parts[3]), "CAS")
+
+
+def ec(value: object) -> str:
+    """An EC number whose check digit is right."""
+    found = text(value)
+    parts = _EC.fullmatch(found)
+    if not parts:
+        raise Unfit(f"{quoted(found)} is not an EC number; write it like 231-158-0")
+    return _checked(found, _weighed(parts[1] + parts[2]) % 11, int(parts[3]), "EC")
+
+
+def _weighed(digits: Iterable[str]) -> int:
+    return sum(place * int(digit) for place, digit in enumerate(digits, 1))
+
+
+def _checked(found: str, wanted: int, given: int, what: str) -> str:
+    if wanted != given:
+        raise Unfit(
+            f"{quoted(found)} is no {what} number: its last digit does not fit the others; look it up"
+        )
+    return found
 
 
 def moment(value: object) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bpc_worker.documents.problems import Problems, Unfit, pointer
-from bpc_worker.documents.reading.json_text import REFUSED
+from bpc_worker.documents.reading.json_text import REFUSED, Unreadable
 from bpc_worker.documents.reading.readings import shown
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Record:
 
     def _read(self, name: str, reading: Callable[[object], T]) -> T | None:
         value = self.values[name]
-        if value is REFUSED:
+        if value is REFUSED or isinstance(value, Unreadable):
             return None
         try:
             return reading(value)

@@ -2,11 +2,12 @@
 
 _TEXT_PLEASE = "send the data itself as text/csv or application/json"
 
+_ZIP = b"PK\x03\x04"
 _SIGNATURES = (
     (
-        b"PK\x03\x04",
+        _ZIP,
         "a ZIP archive or an Office file (xlsx, docx, ods)",
-        "unpack it, or save the sheet as CSV",
+        "declare an XLSX as such, unpack it, or save the sheet as CSV",
     ),
     (b"PK\x05\x06", "an empty ZIP archive", _TEXT_PLEASE),
     (b"PK\x07\x08", "a split ZIP archive", "unpack it and send the file inside"),
@@ -17,7 +18,11 @@ _SIGNATURES = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it and send the file inside"),
     (b"Rar!\x1a\x07", "a RAR archive", "unpack it and send the file inside"),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "unpack it and send the file inside"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file (xls, doc)", "save the sheet as CSV"),
+    (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an old Office file (xls, doc) or one with a password",
+        "save the sheet as XLSX or CSV",
+    ),
     (b"\x89PNG", "a PNG picture", _TEXT_PLEASE),
     (b"\xff\xd8\xff", "a JPEG picture", _TEXT_PLEASE),
     (b"GIF8", "a GIF picture", _TEXT_PLEASE),
@@ -26,6 +31,10 @@ _SIGNATURES = (
     (b"SQLite format 3\0", "a SQLite database", _TEXT_PLEASE),
 )
 _TAR = (257, b"ustar")
+
+
+def is_zip(content: bytes) -> bool:
+    return content.startswith(_ZIP)
 
 
 def foreign(content: bytes) -> str | None:

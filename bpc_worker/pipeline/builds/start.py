@@ -1,78 +1,25 @@
 """Passport builds: a folder of documents and a passport.yaml become a signed passport."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
-from typing import Literal
 from uuid import UUID
 
 import msgspec
 
-from bpc_worker.config.yaml import load_plain
-from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.model import Declared
 from bpc_worker.domain import blobs, builds
 from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload
 from bpc_worker.domain.records import RulesVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus
-from bpc_worker.files.reading import read_regular
 from bpc_worker.handler_api import Tx
-from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import NewJob
+from bpc_worker.pipeline.builds.recipe import Document, Folder
 from bpc_worker.pipeline.products import ensure_passport, ensure_product
 from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.again import again as run_again
 from bpc_worker.rows import maybe, one, value
 
-RECIPE = "passport.yaml"
-
-_MAX_RECIPE_BYTES = 65_536
-_MOST_DOCUMENTS = 100
-_NO_LAW_DATE = (
-    "law_date is missing: the law of the day applies on which the battery is placed on the market; "
-    "add a line like `law_date: 2028-08-18`"
-)
 _UNREAD = frozenset({None, DocumentStatus.UPLOADED})
-
-
-class ProductEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    identifier: str
-
-
-class DocumentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    file: str
-    kind: Literal["BOM", "PCF", "DUE_DILIGENCE", "OTHER"]
-    mime_type: str
-    number_format: Literal["1.234,56", "1,234.56"] | None = None
-
-
-class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """passport.yaml: which battery, which rules, and which file is what."""
-
-    product: ProductEntry
-    passport: str
-    rules: str
-    law_date: date
-    documents: list[DocumentEntry]
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    entry: DocumentEntry
-    content: bytes
-
-    @property
-    def sha256(self) -> bytes:
-        return sha256(self.content)
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    recipe: Recipe
-    documents: tuple[Document, ...]
 
 
 class BuildState(msgspec.Struct, frozen=True):
@@ -88,52 +35,6 @@ class BuildState(msgspec.Struct, frozen=True):
     @property
     def ended(self) -> bool:
         return self.state in builds.ENDED
-
-
-def read_folder(folder: Path, *, document_bytes: int) -> Folder:
-    """Everything the folder says, with all that is wrong with it at once."""
-    recipe = _recipe(folder / RECIPE)
-    names = [entry.file for entry in recipe.documents]
-    problems = [
-        f"{name} is listed twice" for name in sorted({name for name in names if names.count(name) > 1})
-    ]
-    if len(names) > _MOST_DOCUMENTS:
-        problems.append(f"{len(names)} documents are listed, {_MOST_DOCUMENTS} at most")
-    if not names:
-        problems.append("no documents are listed")
-    documents: list[Document] = []
-    for entry in () if problems else recipe.documents:
-        try:
-            documents.append(Document(entry, _content(folder, entry.file, document_bytes)))
-        except ValueError as error:
-            problems.append(f"{entry.file}: {error}")
-    if problems:
-        raise Permanent(Code.VALIDATION_ERROR, f"{folder}: " + "; ".join(problems))
-    return Folder(recipe, tuple(documents))
-
-
-def _recipe(path: Path) -> Recipe:
-    try:
-        return _read(load_plain(read_regular(path, _MAX_RECIPE_BYTES)))
-    except OSError as error:
-        raise Permanent(Code.NOT_FOUND, f"{path}: {error.strerror}; it says which file is what") from error
-    except ValueError as error:
-        raise Permanent(Code.VALIDATION_ERROR, f"{path}: {error}") from error
-
-
-def _read(told: object) -> Recipe:
-    if isinstance(told, dict) and told.get("law_date") is None:
-        raise ValueError(_NO_LAW_DATE)
-    return msgspec.convert(told, Recipe)
-
-
-def _content(folder: Path, name: str, limit: int) -> bytes:
-    if "/" in name or "\0" in name or name in {"", ".", ".."}:
-        raise ValueError("a document lies beside passport.yaml")
-    try:
-        return read_regular(folder / name, limit)
-    except OSError as error:
-        raise ValueError(error.strerror or str(error)) from error
 
 
 @run_again
@@ -163,13 +64,15 @@ class _KnownDocument(msgspec.Struct, frozen=True):
     kind: str
     mime_type: str
     number_format: str | None
+    mapping: str | None
     sha256: str
     status: DocumentStatus | None  # None: it is not there yet
 
     def is_as_in(self, document: Document) -> bool:
         entry = document.entry
-        said = (entry.file, entry.kind, entry.mime_type, entry.number_format, document.sha256.hex())
-        return said == (self.file, self.kind, self.mime_type, self.number_format, self.sha256)
+        said = (entry.file, entry.kind, entry.mime_type, entry.number_format, entry.mapping_text)
+        known = (self.file, self.kind, self.mime_type, self.number_format, self.mapping)
+        return said == known and document.sha256.hex() == self.sha256
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -237,6 +140,7 @@ def _columns(documents: Sequence[Document]) -> dict[str, object]:
         "kinds": [each.entry.kind for each in documents],
         "mime_types": [each.entry.mime_type for each in documents],
         "number_formats": [each.entry.number_format for each in documents],
+        "mappings": [each.entry.mapping_text for each in documents],
         "hashes": [each.sha256 for each in documents],
     }
 
@@ -260,7 +164,12 @@ async def _new(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVe
 
 def _ingest(tx: Tx, build_id: UUID, document: Document, sent: object) -> NewJob:
     entry = document.entry
-    declared = Declared(kind=entry.kind, mime_type=entry.mime_type, number_format=entry.number_format)
+    declared = Declared(
+        kind=entry.kind,
+        mime_type=entry.mime_type,
+        number_format=entry.number_format,
+        mapping=entry.mapping,
+    )
     digest = blobs.keep(tx, document.content)
     return NewJob(
         type=JOB_TYPE,

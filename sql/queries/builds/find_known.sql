@@ -2,6 +2,7 @@
 SELECT b.build_id, b.state,
        jsonb_agg(jsonb_build_object(
          'file', d.external_ref, 'kind', d.kind, 'mime_type', d.mime_type, 'number_format', d.number_format,
+         'mapping', d.mapping,
          'sha256', encode(d.sha256, 'hex'), 'status', v.status)) AS documents,
        EXISTS (SELECT FROM own_jobs AS j
                WHERE j.correlation_id = b.build_id::text AND j.tenant_id = b.tenant_id

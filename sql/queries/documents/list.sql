@@ -1,6 +1,6 @@
 -- The versions of all documents, newest first.
 SELECT v.document_version_id, v.document_id, d.kind, d.external_ref, v.sha256, v.mime_type, v.number_format,
-       b.size AS bytes, v.status, v.created_at,
+       v.mapping, b.size AS bytes, v.status, v.created_at,
        (SELECT count(DISTINCT s.fact_id) FROM fact_sources AS s
         WHERE s.tenant_id = v.tenant_id AND s.document_version_id = v.document_version_id) AS facts
 FROM document_versions AS v

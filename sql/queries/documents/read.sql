@@ -1,6 +1,6 @@
 -- One version.
 SELECT v.document_version_id, v.document_id, d.kind, d.external_ref, v.sha256, v.mime_type, v.number_format,
-       b.size AS bytes, v.status, v.created_at, v.errors
+       v.mapping, b.size AS bytes, v.status, v.created_at, v.errors
 FROM document_versions AS v
 JOIN documents AS d USING (tenant_id, document_id)
 JOIN blobs AS b USING (tenant_id, sha256)

@@ -1,8 +1,8 @@
 -- Everything that is kept of a version, and what its passport and its snapshot say now.
 SELECT v.passport_version_id, v.tenant_id, v.passport_id, v.snapshot_id, v.rule_package_version_id,
        v.compiler_build_id, v.law_date, v.issued_at, v.status, v.payload, v.proof, v.receipt, v.payload_hash,
-       v.proof_root_hash, v.unique_identifier, v.status_list, v.status_idx, v.fields, v.disclosures, v.receipt_hash,
-       v.disclosure_seed, v.signing_key_id, v.signature, v.view_signature, v.public_key, v.qr_payload, v.qr_png,
+       v.proof_root_hash, v.unique_identifier, v.status_list, v.status_idx, v.fields, v.disclosures, v.gaps,
+       v.receipt_hash, v.disclosure_seed, v.signing_key_id, v.signature, v.view_signature, v.public_key, v.qr_payload, v.qr_png,
        v.created_at, p.battery_product_id, p.serial, p.granularity, p.unique_identifier AS passport_identifier,
        b.identifier AS product, s.canonical AS snapshot, s.snapshot_hash, r.dsl, r.dsl_sha256, r.tests_sha256,
        k.name AS rules_name, coalesce(told.status_since, v.issued_at) AS status_since

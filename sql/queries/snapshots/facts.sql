@@ -1,5 +1,6 @@
--- The bytes of the facts of a snapshot.
+-- The bytes of the facts of a snapshot, its model's among them.
+WITH
+-- include: snapshot_facts
 SELECT f.fact_type, f.fact_key, f.canonical
-FROM snapshot_items AS i JOIN facts AS f USING (tenant_id, fact_id)
-WHERE i.tenant_id = %(tenant_id)s AND i.snapshot_id = %(snapshot_id)s
+FROM held JOIN facts AS f USING (tenant_id, fact_id)
 ORDER BY f.fact_type, f.fact_key

@@ -8,7 +8,8 @@ import pytest
 from psycopg import errors
 
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.pipeline.builds.start import read_folder, start_build
+from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.builds.start import start_build
 from bpc_worker.pipeline.documents import Upload, add_document
 from tests.support.database import Database
 from tests.support.pipeline import EXAMPLE, pipeline

@@ -108,5 +108,5 @@ def test_the_golden_code_holds_the_golden_receipt() -> None:
 def test_a_golden_proof_names_every_type_of_step() -> None:
     proofs = [json.loads(load(f"proof/{name}")["expected"]["proof"]) for name in NAMES]
 
-    kinds = {node["type"] for proof in proofs for node in proof["nodes"]}
+    kinds = {step[0] for proof in proofs for step in proof["nodes"]}
     assert kinds == {"CONST", "FACT_GET", "FIELD_REF", "OP", "ASSERT", "COMPLIANCE_EMIT"}

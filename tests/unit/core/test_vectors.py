@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.proofs import expanded
 from tests.vectors import FOLDER, load
 
 FORMATS = FOLDER.parents[1] / "docs" / "formats.md"
@@ -90,7 +91,7 @@ def expected_in_the_documentation() -> list[str]:
 
 def hashes_of_step_6(proof: str) -> list[str]:
     """What is hashed for the step, and its hash."""
-    nodes = json.loads(proof)["nodes"]
+    nodes = expanded(proof.encode())["nodes"]
     content = {
         "id": 6,
         "type": nodes[6]["type"],

@@ -17,6 +17,7 @@ def send(
     *,
     mime: str = "",
     number_format: str | None = None,
+    mapping: Mapping[str, object] | None = None,
     limits: Limits | None = None,
 ) -> Accepted | Rejected:
     """Bytes as they are, a text in UTF-8, anything else as JSON."""
@@ -24,7 +25,12 @@ def send(
     data = (
         content if isinstance(content, bytes) else (json.dumps(content) if is_json else str(content)).encode()
     )
-    declared = Declared(kind=kind, mime_type=mime or (JSON if is_json else CSV), number_format=number_format)
+    declared = Declared(
+        kind=kind,
+        mime_type=mime or (JSON if is_json else CSV),
+        number_format=number_format,
+        mapping=mapping,
+    )
     return parse_document(data, declared, limits)
 
 

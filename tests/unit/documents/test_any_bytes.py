@@ -7,28 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bpc_worker
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.documents.model import KINDS, Accepted, Declared, Limits
 from bpc_worker.documents.parse import parse_document
+from tests.support.workbooks import XLSX, number, rows, workbook
+from tests.unit.documents.foreign import CATENA_X, EVENT, PACT_2, PACT_3, PCF_9
 from tests.unit.documents.formats.test_due_diligence import REPORT
-from tests.unit.documents.formats.test_product_footprint import CATENA_X_9, PACT_2, PACT_3
 
-EXAMPLE = Path(bpc_worker.__file__).parent / "demo" / "examples" / "ev"
+EXAMPLE = Path(__file__).parents[2] / "support" / "battery"
 SMALL = Limits(
     json_depth=6, json_values=60, string_bytes=50, csv_rows=5, csv_columns=8, cell_bytes=30, problems=5
 )
 VALID = [
     *((EXAMPLE / name).read_bytes() for name in ("bom.csv", "pcf.json", "battery.json")),
-    *(json.dumps(each).encode() for each in (PACT_3, PACT_2, CATENA_X_9, REPORT)),
+    *(json.dumps(each).encode() for each in (PACT_3, PACT_2, PCF_9, CATENA_X, EVENT, REPORT)),
     b'{"batteryPassportIdentifier": "\\u00e4", "x": [1.5, 2, true, null, {"aDate": "2028-01-01"}]}',
     '{"components": [{"part": "ä"}]}'.encode("utf-16"),
+    b"name;value;unit\nrated capacity;213;Ah\n",
+    workbook({"Data": rows(("name", "value"), ("mass_kg", number("0.5", 1)))}),
 ]
 
 declarations = st.builds(
     Declared,
     kind=st.sampled_from(KINDS),
-    mime_type=st.sampled_from(["text/csv", "application/json"]),
+    mime_type=st.sampled_from(["text/csv", "application/json", XLSX]),
     number_format=st.sampled_from([None, "1.234,56", "1,234.56"]),
 )
 limits = st.sampled_from([None, SMALL])
@@ -98,12 +100,16 @@ def test_any_change_of_a_valid_document(
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), declarations, limits)
 def test_any_table(text: str, declared: Declared, bounds: Limits | None) -> None:
     check(f"part;material;mass_kg;critical;renewable;stage;kg_co2e\n{text}".encode(), declared, bounds)
+    check(f"name;value;unit;language\n{text}".encode(), declared, bounds)
+    check(f"{text};mass_kg\n{text};{text}".encode(), declared, bounds)
 
 
 @pytest.mark.slow
 def test_hostile_sizes() -> None:
     declared = [
-        Declared(kind=kind, mime_type=mime) for kind in KINDS for mime in ("text/csv", "application/json")
+        Declared(kind=kind, mime_type=mime)
+        for kind in KINDS
+        for mime in ("text/csv", "application/json", XLSX)
     ]
     for content in (
         b"[" * 10**6,
@@ -112,6 +118,9 @@ def test_hostile_sizes() -> None:
         b";" * 10**6,
         b"a\n" * 10**5,
         b'["' + b"\\" * 10**6,
+        b"PK\x03\x04" * 10**5,
+        b"PK\x03\x04" + b"PK\x05\x06" * 10**5,
+        b"name;" * 400 + b"\n" + b";" * 10**6,
     ):
         for each in declared:
             check(content, each, None)

@@ -17,4 +17,4 @@ def test_a_document_on_the_page_is_taken(form: str, kind: str, text: str) -> Non
 
 
 def test_the_page_shows_each_shape_of_ours() -> None:
-    assert len(_BLOCKS) == 9
+    assert len(_BLOCKS) == 10

@@ -6,7 +6,7 @@ import pytest
 
 from bpc_worker.core.base import canonical_json
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.domain.identity import check_about, check_host, copy_in, facts_about, reference
+from bpc_worker.domain.identity import check_about, check_host, copy_in, facts_about, reference, untold
 from bpc_worker.domain.records import Fact, Passport
 from bpc_worker.domain.states import Granularity
 from bpc_worker.jobs.errors import Permanent
@@ -30,6 +30,7 @@ async def test_what_nobody_has_said_is_left_out() -> None:
                     "product": {"identifier": "EV78", "gtin": None},
                     "operator": {"name": "Volt Works", "address": {}, "identifiers": {"GLN": "1"}},
                     "facility": None,
+                    "registration_id": "REG-1",
                 }
             ]
         }
@@ -39,7 +40,15 @@ async def test_what_nobody_has_said_is_left_out() -> None:
         "Identity": f'{{"serial":"417","unique_identifier":"{URL}"}}'.encode(),
         "Product": b'{"identifier":"EV78"}',
         "Operator": b'{"identifiers":{"GLN":"1"},"name":"Volt Works"}',
+        "Value": b'{"value":"REG-1"}',
     }
+
+
+def test_what_a_document_tells_is_not_told_again() -> None:
+    registration = Fact("Value", "registry.registration_id", b'{"value":"REG-1"}')
+    by_document = Fact("Value", "registry.registration_id", b'{"value":"REG-2"}')
+
+    assert untold([a_fact(URL), registration], [reference(by_document)]) == [a_fact(URL)]
 
 
 async def test_no_facts_write_nothing() -> None:

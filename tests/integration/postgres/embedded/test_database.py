@@ -13,6 +13,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from bpc_worker.demo import run as demo
+from bpc_worker.demo.stage import DATABASE
 from bpc_worker.postgres.embedded import database as embedded_postgres
 from bpc_worker.postgres.embedded.database import EmbeddedPostgresError
 from bpc_worker.postgres.embedded.server import postmaster_pid
@@ -270,7 +271,7 @@ def test_the_demo_makes_its_own_database_anew_and_no_other(data: Path) -> None:
         " INSERT INTO schema_migrations VALUES ('0001_roles', 'x', true)"
     )
     with ExitStack() as running:
-        shares = [embedded_postgres.start(str(data), name) for name in ("bpc", demo.DATABASE)]
+        shares = [embedded_postgres.start(str(data), name) for name in ("bpc", DATABASE)]
         for share in shares:
             running.callback(share.release)
             with psycopg.connect(share.url, autocommit=True) as connection:

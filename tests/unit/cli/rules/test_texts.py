@@ -65,3 +65,13 @@ def test_it_is_told_to_machines_too() -> None:
 
 def test_a_test_that_only_fails_is_no_error_of_the_check() -> None:
     assert check("expect(mass, == qty(2, kg))") == (0, "")
+
+
+def test_a_draft_is_told() -> None:
+    text = 'draft table t: Int = {"a": 1}; field a: Opt(Int) = lookup(t, "a");'
+    done, machine = (
+        CliRunner().invoke(rules, ["check", "-", *options], input=text) for options in ([], ["--json"])
+    )
+
+    assert (done.exit_code, done.stdout) == (0, "-: the table t is a draft\n")
+    assert json.loads(machine.stdout)["drafts"] == ["t"]

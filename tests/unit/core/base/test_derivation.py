@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bpc_worker.core.base import canonical_json, derivation
 from bpc_worker.core.base.derivation import ProofBuilder
-from tests.support.proofs import WORKED_CHECK, Document, document, field, nodes
+from tests.support.proofs import WORKED_CHECK, Document, document, expanded, field, nodes
 
 characters = st.characters(exclude_categories=["Cs"], min_codepoint=1, max_codepoint=0xFFFF)
 texts = st.text(characters, max_size=8)
@@ -52,21 +52,27 @@ def test_a_proof_is_canonical_and_its_root_has_the_fields_by_path() -> None:
 
     assert canonical_json.encode(document) == data
     assert document["proof_version"] == "BPC-PROOF-2"
-    assert document["root_hash"] == root_hash == document["nodes"][-1]["hash"]
+    assert document["root_hash"] == root_hash == expanded(data)["nodes"][-1]["hash"]
     assert document["field_index"] == {"a": 3, "b": 2}
-    assert document["nodes"][-1]["children"] == [3, 2]
-    assert document["nodes"][-1]["data"] == {"op": "passport", "result": 2, "salt": "00" * 16}
+    assert document["nodes"] == [
+        ["CONST", {"value": 1}],
+        ["OP", {"op": "+", "result": 2}, [0, 0]],
+        ["OP", {"op": "field", "params": {"path": "b"}}, [1]],
+        ["OP", {"op": "field", "params": {"path": "a"}}, [0]],
+        ["OP", {"op": "passport", "result": 2, "salt": "00" * 16}, [3, 2]],
+    ]
 
 
 def test_every_hash_can_be_made_again_from_the_document() -> None:
-    document = json.loads(a_proof().finish(bytes(16))[0])
+    data, root_hash = a_proof().finish(bytes(16))
+    document = expanded(data)
     hashes: list[str] = []
     for number, node in enumerate(document["nodes"]):
         below = [hashes[child] for child in node["children"]]
         assert node["id"] == number
         assert all(child < number for child in node["children"])
         hashes.append(derivation.node_hash(number, node["type"], canonical_json.encode(node["data"]), below))
-        assert node["hash"] == hashes[-1]
+    assert hashes[-1] == root_hash
 
 
 def test_equal_steps_are_one() -> None:

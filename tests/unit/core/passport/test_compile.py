@@ -51,7 +51,9 @@ def test_the_payload_shows_the_worked_check() -> None:
             "low": True,
         },
     }
-    assert payload["compliance"] == [{"code": "ART_7", "holds": True, "message": "low carbon"}]
+    assert payload["compliance"] == [
+        {"code": "ART_7", "holds": True, "message": "low carbon", "severity": "warn"}
+    ]
 
 
 def test_the_payload_is_canonical_and_says_whose_it_is() -> None:
@@ -87,9 +89,11 @@ def test_every_kind_of_value_has_a_place_in_the_payload() -> None:
         "large": "27021597764222980",
         "map": {"L": 20, "M1": 60},
         "member": 1,
+        "months": True,
         "new": True,
         "record": {"a": 1, "b": None},
         "text": "ACME",
+        "texts": False,
     }
     assert fields["lists"]["cells"] == ["3.50", "1.25"]
     assert fields["secret"] == {"empty": "withheld", "reason": "until 2030"}
@@ -178,8 +182,8 @@ def test_the_order_of_facts_and_of_their_members_does_not_matter(seed: int) -> N
         (FACTS[1:], "Battery battery:X"),
         ((*FACTS, make_fact("Stage", "stage:4", {})), "Stage stage:4"),
         ((make_fact("Battery", "battery:X", {"years": 9}), *FACTS[1:]), "Battery battery:X"),
-        ((*FACTS, FACTS[0]), "some are there twice"),
-        ((), "Battery battery:X, Stage stage:1, Stage stage:2, Stage stage:3"),
+        ((*FACTS, FACTS[0]), "Battery battery:X"),
+        ((), "Battery battery:X, Measured fade_pct, Stage stage:1, Stage stage:2, Stage stage:3"),
     ],
     ids=["one less", "one more", "another content", "one twice", "none"],
 )

@@ -1,6 +1,7 @@
 import dataclasses
 from collections.abc import Iterable
 from random import Random
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -10,7 +11,15 @@ from hypothesis import strategies as st
 from bpc_worker.core.base.canonical_json import decode, encode
 from bpc_worker.core.base.forms import parse_hash
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, SnapshotError, open_snapshot
+from bpc_worker.core.passport.snapshot import (
+    FactRef,
+    ModelRef,
+    SealedSnapshot,
+    SnapshotError,
+    check_facts,
+    open_snapshot,
+    seal_item,
+)
 from bpc_worker.core.passport.snapshot import seal as sealed
 from tests.vectors import load
 
@@ -126,6 +135,7 @@ def test_only_sealing_makes_a_sealed_snapshot() -> None:
             snapshot_id=SNAPSHOT_ID,
             salt=SALT,
             facts=(CELL, BATTERY),
+            model=None,
             canonical=b"",
             snapshot_hash=bytes(32),
             made_by=None,
@@ -207,3 +217,106 @@ def test_facts_out_of_order_are_named() -> None:
         SnapshotError, match=r"^/facts/0: out of order: expected fact 'Battery' 'battery:X' here$"
     ):
         open_snapshot(data, sha256(data))
+
+
+MODEL_ID = UUID(int=7)
+MODEL_SALT = bytes([7]) * 16
+OWN = FactRef("Value", "identity.batch", sha256(b"batch"))
+MODEL = sealed(MODEL_ID, [BATTERY, CELL], MODEL_SALT)
+ANOTHER_CELL = FactRef(CELL.fact_type, CELL.fact_key, sha256(b"another"))
+
+
+def item(*own: FactRef) -> SealedSnapshot:
+    return seal_item(SNAPSHOT_ID, own, SALT, MODEL)
+
+
+def test_a_battery_has_its_models_facts_and_its_own_by_reference() -> None:
+    snapshot = item(OWN)
+
+    assert snapshot.facts == (OWN,)
+    assert snapshot.model == ModelRef(
+        snapshot_id=MODEL_ID, salt=MODEL_SALT, snapshot_hash=MODEL.snapshot_hash, without=()
+    )
+    check_facts(snapshot, [CELL, OWN, BATTERY])
+
+
+def test_what_the_battery_says_as_its_model_does_is_the_models() -> None:
+    snapshot = item(OWN, CELL)
+
+    assert snapshot == item(OWN)
+
+
+def test_what_the_battery_says_otherwise_than_its_model_replaces_it() -> None:
+    snapshot = item(ANOTHER_CELL)
+
+    assert snapshot.model is not None
+    assert snapshot.model.without == (CELL,)
+    check_facts(snapshot, [BATTERY, ANOTHER_CELL])
+
+
+@pytest.mark.parametrize("own", [(OWN,), (ANOTHER_CELL, OWN), ()], ids=["its own", "replaced", "nothing"])
+def test_opening_gives_the_snapshot_of_a_battery_again(own: tuple[FactRef, ...]) -> None:
+    snapshot = item(*own)
+
+    assert open_snapshot(snapshot.canonical, snapshot.snapshot_hash) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ([BATTERY, CELL], "^the facts are not the snapshot's: Value identity.batch$"),
+        ([OWN, BATTERY], "^/model: the facts are not those of the model and of this battery$"),
+        ([OWN, BATTERY, ANOTHER_CELL], "^/model: the facts are not those of the model"),
+        ([OWN, BATTERY, CELL, FactRef("A", "b", bytes(32))], "^/model: the facts are not those of the model"),
+        ([OWN, BATTERY, CELL, CELL], "is there twice"),
+        (
+            [OWN, BATTERY, CELL, FactRef(OWN.fact_type, OWN.fact_key, bytes(32))],
+            "^/model/without: it names the facts that the battery's own replace, and no others$",
+        ),
+    ],
+    ids=["not its own", "one less", "another", "one more", "one twice", "two contents"],
+)
+def test_the_facts_of_a_battery_are_those_that_were_sealed(facts: list[FactRef], message: str) -> None:
+    with pytest.raises(SnapshotError, match=message):
+        check_facts(item(OWN), facts)
+
+
+def test_nothing_of_a_model_is_left_out_but_what_is_replaced() -> None:
+    whole = item(OWN).model
+    assert whole is not None
+    lacking = sealed(SNAPSHOT_ID, [OWN], SALT, dataclasses.replace(whole, without=(CELL,)))
+
+    with pytest.raises(SnapshotError, match=r"^/model/without: "):
+        check_facts(lacking, [OWN, BATTERY])
+
+
+def test_a_battery_is_no_model() -> None:
+    with pytest.raises(SnapshotError, match=r"^/model: this is the snapshot of a battery, not of a model$"):
+        seal_item(SNAPSHOT_ID, [OWN], SALT, item(OWN))
+
+
+def test_what_was_replaced_stands_in_order() -> None:
+    another = FactRef(BATTERY.fact_type, BATTERY.fact_key, sha256(b"another"))
+    document: Any = decode(item(another, ANOTHER_CELL).canonical)
+    document["model"]["without"].reverse()
+    data = encode(document)
+
+    with pytest.raises(SnapshotError, match=r"^/model/without: out of order$"):
+        open_snapshot(data, sha256(data))
+
+
+def test_the_golden_vector_of_a_battery_gives_its_bytes_and_hash() -> None:
+    vector, model = load("snapshot/of_an_item"), load("snapshot/two_facts")
+
+    def refs(told: Any) -> list[FactRef]:
+        return [
+            FactRef(each["fact_type"], each["fact_key"], parse_hash(each["payload_hash"])) for each in told
+        ]
+
+    of = model["input"]
+    whole = sealed(UUID(of["snapshot_id"]), refs(of["facts"]), bytes.fromhex(of["salt"]))
+    told = vector["input"]
+    snapshot = seal_item(UUID(told["snapshot_id"]), refs(told["facts"]), bytes.fromhex(told["salt"]), whole)
+
+    assert snapshot.canonical.decode() == vector["expected"]["canonical"]
+    assert snapshot.snapshot_hash.hex() == vector["expected"]["sha256"]

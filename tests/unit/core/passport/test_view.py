@@ -38,7 +38,7 @@ def shown(salts: Salts) -> list[Shown]:
         Shown(
             f"{STATEMENTS}{each['code']}",
             tuple(each["audiences"]),
-            {"holds": each["holds"], "message": each["message"]},
+            {name: each[name] for name in ("holds", "message", "severity")},
             salts.statement(each["code"]),
         )
         for each in GIVEN["statements"]
@@ -105,7 +105,7 @@ def test_a_view_is_complete_for_its_audience(audience: str) -> None:
 
     wanted = {each["path"]: each["value"] for each in GIVEN["fields"] if audience in each["audiences"]}
     stated = {
-        f"compliance.{each['code']}": {"holds": each["holds"], "message": each["message"]}
+        f"compliance.{each['code']}": {name: each[name] for name in ("holds", "message", "severity")}
         for each in GIVEN["statements"]
         if audience in each["audiences"]
     }

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from bpc_worker.core.proof.explain import explain
+from bpc_worker.core.proof.explain import explain, summary
 from bpc_worker.core.proof.verify import VerifiedProof
 from bpc_worker.core.rules.facts import make_fact
 from tests.support.proofs import EVERYTHING, FACTS, WORKED_CHECK, document, rehashed, verified
@@ -66,6 +66,39 @@ carbon.per_kwh = 0.15 kgCO2e_per_kWh
     )
 
 
+def test_in_short_a_field_is_what_it_rests_on_each_once() -> None:
+    sources = {("Battery", "battery:X"): ["doc 1#/battery"], ("Stage", "stage:1"): ["doc 2#/0"]}
+
+    lines = summary(proved(WORKED_CHECK), "carbon.per_kwh", sources)
+
+    assert [line.partition(" (")[0] for line in lines] == [
+        "carbon.per_kwh = 0.15 kgCO2e_per_kWh",
+        "  field carbon.total = 5400 kgCO2e",
+        "  3 facts Stage stage:…",
+        "    from doc 2#/0",
+        "  field energy.total = 36000.0 kWh",
+        "  fact Battery battery:X",
+        "    from doc 1#/battery",
+        '  table cyclesPerYear {"L": 20, "M1": 60}',
+    ]
+    with pytest.raises(LookupError, match="no field nowhere; there are "):
+        summary(proved(WORKED_CHECK), "nowhere")
+
+
+def test_in_short_a_declared_value_stands_beside_its_fact() -> None:
+    source = 'field mass: Qty(kg) = declared(kg, "mass_kg"); field other: Bool = given(Bool, "b") == none;'
+    source += 'field stated: Bool = emitCompliance("HEAVY", lawDate() > date("2027-01-01"), "it is");'
+    found = proved(source, [make_fact("Value", "mass_kg", {"value": "400.0"})])
+
+    assert [line.partition(" (")[0] for line in summary(found, "mass")] == [
+        "mass = 400.0 kg",
+        "  declared kg = 400.0 kg of fact Value mass_kg",
+    ]
+    assert "  given Bool = null of fact Value b (absent)" in summary(found, "other")
+    stated = ["  compliance HEAVY (warn) = true: it is", "  law date 2027-02-18"]
+    assert summary(found, "stated")[1:] == stated
+
+
 def hash_in(lines: list[str], start: str) -> str:
     [line] = [line for line in lines if line.strip().startswith(start)]
     return line.rstrip(")").split(" ")[-1].removeprefix("(")
@@ -77,7 +110,14 @@ def test_every_field_of_the_language_can_be_explained() -> None:
     told = "\n".join(lines)
 
     for wanted in (
-        "compliance ART_7 = true: low carbon",
+        "compliance ART_7 (warn) = true: low carbon",
+        "declared kg = 400.5 kg of fact Value composition.mass_kg (sha256",
+        "given Bool = null of fact Value cells (absent)",
+        "declared.low = missing (declared, but not usable; not below one)",
+        "declared.later = notYet (not asked yet; no act)",
+        "declared.month = 2027-02",
+        'declared.agent = {"de": "Wasser", "en": "water"}',
+        'draft table grades {"a": "A", "b": "B"}',
         "law date 2027-02-18",
         "secret = withheld (until 2030)",
         "* = 10800 kgCO2e  (computed, not used)",
@@ -88,6 +128,20 @@ def test_every_field_of_the_language_can_be_explained() -> None:
     ):
         assert wanted in told
     assert all("\n" not in line for line in lines)
+
+
+def test_what_is_missing_names_the_fields_and_not_how_each_came_about() -> None:
+    lines = explain(proved(), "completeness.missing")
+
+    assert [line.strip() for line in lines[2:]] == [
+        "law date 2027-02-18",
+        "declared.absent = missing (not declared)",
+        "declared.mass = 400.5 kg",
+        (
+            "declared.wrong = missing (declared, but not usable; "
+            "Value composition.mass_kg: toMonth: the text is no month)"
+        ),
+    ]
 
 
 def test_an_absent_fact_is_told() -> None:

@@ -32,6 +32,17 @@ def test_sums_and_counts() -> None:
     assert aggregate.run("count", {}, KILOS, None, no_lambda) == 2
 
 
+def test_sums_by_key_and_what_is_there_once_stand_in_order_of_first_appearance() -> None:
+    one, two = KILOS
+    pairs = ({"key": "b", "sum": one}, {"key": "a", "sum": two}, {"key": "b", "sum": two})
+
+    assert aggregate.run("sumBy", {"unit": "kg"}, pairs, None, no_lambda) == (
+        {"key": "b", "sum": Quantity(Decimal("3.75"), "kg")},
+        {"key": "a", "sum": two},
+    )
+    assert aggregate.run("distinct", {}, ("b", "a", "b", "a"), None, no_lambda) == ("b", "a")
+
+
 def test_the_sum_of_nothing_is_zero() -> None:
     assert aggregate.run("sumQty", {"unit": "kg"}, (), None, no_lambda) == Quantity(Decimal(0), "kg")
     assert repr(aggregate.run("sumDec", {"scale": 2}, (), None, no_lambda)) == repr(Num(Decimal("0.00")))
@@ -46,6 +57,8 @@ def test_the_sum_of_nothing_is_zero() -> None:
         ("sumQty", {"unit": "kg"}, (1,), "UNIT_MISMATCH"),
         ("sumQty", {}, KILOS, "RULE_TYPE_ERROR"),
         ("sumDec", {"scale": 2}, (1,), "RULE_TYPE_ERROR"),
+        ("sumBy", {"unit": "kg"}, (1,), "RULE_TYPE_ERROR"),
+        ("sumBy", {"unit": "g"}, ({"key": "a", "sum": KILOS[0]},), "UNIT_MISMATCH"),
         ("sumDec", {"scale": 99}, (), "RULE_TYPE_ERROR"),
         ("sumDec", {"scale": 0}, (Num(Decimal("9" * 1_000)), Num(Decimal(1))), "RULE_LIMIT_EXCEEDED"),
     ],

@@ -75,3 +75,37 @@ def test_what_was_added_removed_and_changed() -> None:
             (Change("text", None, "property p: cases(1) seed(2) {} forall x: Int in [1, 2] => x > 0;"),),
         ),
     ]
+
+
+LAW = """
+law "Old" by class {
+  act carbon "Act" pending;
+  point "P-1" "p" fields () source "s" basis law gate stop for public { EV: required; LMT: not; };
+}
+field class: Text = "EV";
+table t: Int = {"a": 1};
+"""
+
+
+def test_the_law_differs_by_title_act_point_and_row() -> None:
+    new = (
+        LAW.replace('"Old"', '"New"')
+        .replace("pending", "adopted 2027-01-15")
+        .replace("EV: required", "EV: not")
+    )
+    dropped = LAW.replace("gate stop", "gate warn").replace("table t", "draft table t")
+
+    assert diff(LAW, new) == [
+        Entry("law", "list", "changed", (Change("title", "Old", "New"),)),
+        Entry(
+            "law",
+            "act carbon",
+            "changed",
+            (Change("text", 'act carbon "Act" pending;', 'act carbon "Act" adopted 2027-01-15;'),),
+        ),
+        Entry("law", "point P-1", "changed", (Change("row EV", "EV: required;", "EV: not;"),)),
+    ]
+    assert [(each.kind, each.name, [one.aspect for one in each.changes]) for each in diff(LAW, dropped)] == [
+        ("law", "point P-1", ["head"]),
+        ("table", "t", ["draft"]),
+    ]

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from bpc_worker.core.rules import parse_expressions, parse_fixtures, parse_tests, parse_types, parser, tokens
+from bpc_worker.core.rules import (
+    parse_expressions,
+    parse_fixtures,
+    parse_law,
+    parse_literals,
+    parse_tests,
+    parse_types,
+    parser,
+    tokens,
+)
 from bpc_worker.core.rules.builtins import FUNCTIONS
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.parse_types import KEYWORDS
@@ -15,7 +24,9 @@ from bpc_worker.core.rules.testing import run_tests
 from tests.unit.core.rules.support import error_in
 
 PAGE = (Path(__file__).parents[4] / "docs" / "rules.md").read_text()
-PARSERS = (parser, parse_types, parse_expressions, parse_fixtures, parse_tests, tokens)
+PARSERS = (
+    parser, parse_types, parse_literals, parse_expressions, parse_law, parse_fixtures, parse_tests, tokens,
+)  # fmt: skip
 RULE = re.compile(r"^(\w+) = (.*?) ;$", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 

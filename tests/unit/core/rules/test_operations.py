@@ -197,6 +197,14 @@ def test_equality_is_by_value(left: Value, right: Value, expected: bool) -> None
         ("round", {"mode": "half_even", "scale": 1}, ("x",), "RULE_TYPE_ERROR"),
         ("convert", {"unit": "kg"}, (1,), "RULE_TYPE_ERROR"),
         ("convert", {"unit": "V"}, (qty("1"),), "UNIT_MISMATCH"),
+        ("monthOf", {}, ("2027-02-18",), "RULE_TYPE_ERROR"),
+        ("addMonths", {}, (date(2027, 2, 18), True), "RULE_TYPE_ERROR"),
+        ("addMonths", {}, (1, 1), "RULE_TYPE_ERROR"),
+        ("addMonths", {}, (date(2027, 2, 18), 96_000), "VALIDATION_ERROR"),
+        ("keysOf", {}, (1,), "RULE_TYPE_ERROR"),
+        ("toMonth", {}, (JsonValue(202702),), "VALIDATION_ERROR"),
+        ("toMoment", {}, (JsonValue("2027-02-18"),), "VALIDATION_ERROR"),
+        ("toTexts", {}, (JsonValue([]),), "VALIDATION_ERROR"),
         ("lookup", {}, (1, "a"), "RULE_TYPE_ERROR"),
         ("lookup", {}, ({"a": 1}, 1), "RULE_TYPE_ERROR"),
         ("toDec", {"scale": 2}, (num("1.005"),), "VALIDATION_ERROR"),
@@ -267,7 +275,7 @@ def test_a_record() -> None:
 
 def test_no_message_shows_what_stands_in_a_fact() -> None:
     secret = JsonValue("hidden-4711")
-    for name in ("toInt", "toBool", "toDate", "toList"):
+    for name in ("toInt", "toBool", "toDate", "toMonth", "toMoment", "toList"):
         with pytest.raises(RuleError) as caught:
             apply(name, {}, (secret,))
         assert "4711" not in f"{caught.value}{caught.value.hint}"
@@ -280,7 +288,10 @@ def test_no_message_shows_what_stands_in_a_fact() -> None:
 def test_whatever_it_is_given_an_operation_has_a_result_or_an_error_of_ours(
     name: str, operands: tuple[Value, ...]
 ) -> None:
-    parameters = {"scale": 2, "mode": "half_up", "unit": "kg", "name": "a", "message": "m", "names": ["a"]}
+    parameters = {
+        "scale": 2, "mode": "half_up", "unit": "kg", "name": "a", "message": "m", "names": ["a"],
+        "until": {"EV": "2027-02-18"},
+    }  # fmt: skip
     wanted = {each: parameters[each] for each in OPERATIONS[name].parameters}
     with suppress(RuleError):
         apply(name, wanted, operands)

@@ -50,6 +50,8 @@ def statement_shape(node: syntax.Statement) -> str:
             return f"{name.name}={shape(value)};"
         case syntax.Assertion(condition, code, message):
             return f"assert {shape(condition)} {code} {message};"
+        case syntax.Usable(condition, detail):
+            return f"usable {shape(condition)} {shape(detail)};"
         case syntax.Citation(text):
             return f"cite {text};"
 
@@ -95,6 +97,10 @@ def statement_shape(node: syntax.Statement) -> str:
             "<x=1; assert (x > 0) C m; cite Art. 1; x>",
         ),
         ("let x = let y = 1; y; x", "<x=<y=1; y>; x>"),
+        ('usable(a > b, "d"); usable', "<usable (a > b) 'd'; usable>"),
+        ('month("2027-02") == month', "(2027-02 == month)"),
+        ('moment("2027-02-18T12:00:00Z")', "2027-02-18T12:00:00Z"),
+        ('texts("en": "a",)', "Texts(by_language={'en': 'a'})"),
         ("fact + cases + lawDate + public", "(fact + cases + lawDate + public)"),
     ],
 )

@@ -1,6 +1,6 @@
 import sys
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpc_worker.core.base import canonical_json, derivation, numbers
+from bpc_worker.core.base.calendar import Moment, Month, month_of
 from bpc_worker.core.base.hashing import sha256_hex
 from bpc_worker.core.base.units import UNITS
 from bpc_worker.core.rules.facts import make_fact
@@ -17,6 +18,7 @@ from bpc_worker.core.rules.values import (
     JsonValue,
     Num,
     Quantity,
+    Texts,
     Value,
     decoded,
     encoded,
@@ -26,6 +28,7 @@ from bpc_worker.core.rules.values import (
 from tests.unit.core.base.test_derivation import json_values, texts
 
 FACT = make_fact("T", "k", {"a": 1})
+NOON = Moment(datetime(2027, 2, 18, 12, tzinfo=UTC))
 
 numerals = st.builds(
     lambda digits, scale: numbers.rounded(Decimal((0, tuple(map(int, str(digits))), -scale)), scale),
@@ -41,7 +44,10 @@ plain_values = (
     | st.builds(Num, numerals)
     | st.builds(Quantity, numerals, st.sampled_from(sorted(UNITS)))
     | st.builds(JsonValue, json_values)
-    | st.builds(Empty, st.sampled_from(["withheld", "missing"]), texts)
+    | st.builds(Empty, st.sampled_from(["withheld", "missing"]), texts, st.none() | texts)
+    | st.dates().map(month_of)
+    | st.datetimes(timezones=st.just(UTC)).map(Moment)
+    | st.dictionaries(st.sampled_from(["en", "de", "pt-BR"]), st.just("x"), min_size=1).map(Texts)
 )
 decodable: st.SearchStrategy[Value] = st.recursive(
     plain_values, lambda inner: st.dictionaries(texts, inner, max_size=4), max_leaves=6
@@ -95,6 +101,14 @@ def test_different_values_have_different_forms(left: Value, right: Value) -> Non
             {"empty": "withheld", "reason": "why"},
             {"empty": "withheld", "reason": "why"},
         ),
+        (
+            Empty("missing", "not usable", "a name"),
+            {"detail": "a name", "empty": "missing", "reason": "not usable"},
+            {"empty": "missing", "reason": "not usable"},
+        ),
+        (Month(2027, 2), {"month": "2027-02"}, "2027-02"),
+        (NOON, {"moment": "2027-02-18T12:00:00Z"}, "2027-02-18T12:00:00Z"),
+        (Texts({"en": "x", "de": "y"}), {"texts": {"de": "y", "en": "x"}}, {"de": "y", "en": "x"}),
         ({"b": 1, "a": None}, {"map": {"a": None, "b": 1}}, {"a": None, "b": 1}),
         ((1, 2), {"count": 2, "list": sha256_hex(b"[1,2]")}, [1, 2]),
     ],
@@ -130,6 +144,11 @@ def test_forms_in_proofs_and_in_payloads(value: Value, form: object, shown: obje
         {"fact": ["T", "k", "0" * 64]},
         {"count": 0, "list": "0" * 64},
         {"empty": "withheld"},
+        {"empty": "withheld", "reason": "x", "detail": None},
+        {"month": "2027-2"},
+        {"moment": "2027-02-18"},
+        {"moment": "2027-02-18T12:00:00.5Z"},
+        {"texts": {}},
     ],
 )
 def test_what_is_not_the_one_form_of_a_value_is_refused(form: object) -> None:
@@ -180,6 +199,10 @@ def test_large_integers_do_not_depend_on_the_environment() -> None:
         ({"qty": "1.50", "unit": "kg"}, Quantity(Decimal("1.50"), "kg")),
         ({"json": [1, {"a": None}]}, JsonValue([1, {"a": None}])),
         ({"empty": "withheld", "reason": "until 2030"}, Empty("withheld", "until 2030")),
+        ({"empty": "missing", "reason": "x", "detail": "y"}, Empty("missing", "x", "y")),
+        ({"month": "2027-02"}, Month(2027, 2)),
+        ({"moment": "2027-02-18T12:00:00Z"}, NOON),
+        ({"texts": {"en": "x"}}, Texts({"en": "x"})),
     ],
 )
 def test_a_form_that_is_rarely_met_is_read_too(form: object, value: Value) -> None:

@@ -2,31 +2,38 @@
 
 import pytest
 
-from tests.unit.documents.sending import one_fact, places, problem
+from tests.unit.documents.sending import facts, places, problem
 
 REPORT = {"report_url": "https://example.com/dd/2027?lang=en#top", "period": "2027"}
 HEADER = "report_url,period,third_party_assurance\n"
 
 
-def test_a_report_is_one_fact() -> None:
-    fact = one_fact(REPORT, "DUE_DILIGENCE")
+def test_each_member_is_a_value_with_its_place() -> None:
+    found = facts(REPORT | {"summary": {"en": "No risk found"}, "supply_chain_index": 0.80}, "DUE_DILIGENCE")
 
-    assert (fact.fact_type, fact.fact_key, fact.pointer) == ("DueDiligence", "report", "")
-    assert fact.payload == REPORT
+    assert {fact.fact_type for fact in found} == {"Value"}
+    assert [(fact.fact_key, fact.payload["value"], fact.pointer) for fact in found] == [
+        ("due_diligence.report_url", REPORT["report_url"], "/report_url"),
+        ("due_diligence.period", "2027", "/period"),
+        ("due_diligence.summary", {"en": "No risk found"}, "/summary"),
+        ("due_diligence.supply_chain_index", "0.8", "/supply_chain_index"),
+    ]
 
 
-def test_a_table_gives_the_same_fact() -> None:
-    fact = one_fact(f"{HEADER}{REPORT['report_url']},2027,Scheme X", "DUE_DILIGENCE")
+def test_a_table_gives_the_same_values() -> None:
+    found = facts(f"{HEADER}{REPORT['report_url']},2027,Scheme X", "DUE_DILIGENCE")
 
-    assert fact.payload == REPORT | {"third_party_assurance": "Scheme X"}
-    assert fact.pointer == "2:1"
-    assert one_fact(f"url;period\n{REPORT['report_url']};2027", "DUE_DILIGENCE").payload == REPORT
+    assert [(fact.fact_key, fact.payload["value"], fact.pointer) for fact in found] == [
+        ("due_diligence.report_url", REPORT["report_url"], "2:1"),
+        ("due_diligence.period", "2027", "2:2"),
+        ("due_diligence.assurance", "Scheme X", "2:3"),
+    ]
 
 
 def test_a_period_is_a_year_or_two_days() -> None:
     days = "2027-01-01/2027-12-31"
 
-    assert one_fact(REPORT | {"period": days}, "DUE_DILIGENCE").payload["period"] == days
+    assert facts(REPORT | {"period": days}, "DUE_DILIGENCE")[1].payload == {"value": days}
 
 
 @pytest.mark.parametrize(
@@ -59,4 +66,4 @@ def test_there_is_one_report() -> None:
 
 
 def test_an_unknown_member_is_named() -> None:
-    assert problem(REPORT | {"assurance": "x"}, "DUE_DILIGENCE")[0] == "/assurance"
+    assert problem(REPORT | {"colour": "x"}, "DUE_DILIGENCE")[0] == "/colour"

@@ -17,12 +17,12 @@ ROWS = "stage;kg_co2e\nraw_material;3000.50\nproduction;1800\ndistribution;900\n
 def test_each_stage_is_a_fact() -> None:
     found = facts(PCF, "PCF")
 
-    assert {fact.fact_type for fact in found} == {"PcfStage"}
-    assert [(fact.fact_key, fact.payload, fact.pointer) for fact in found] == [
-        ("stage:raw_material", {"kg_co2e": "3000.50"}, "/stages/raw_material"),
-        ("stage:production", {"kg_co2e": "1800"}, "/stages/production"),
-        ("stage:distribution", {"kg_co2e": "900"}, "/stages/distribution"),
-        ("stage:end_of_life", {"kg_co2e": "-300.5"}, "/stages/end_of_life"),
+    assert {fact.fact_type for fact in found} == {"Value"}
+    assert [(fact.fact_key, fact.payload["value"], fact.pointer) for fact in found] == [
+        ("carbon.raw_material_kg", "3000.50", "/stages/raw_material/kg_co2e"),
+        ("carbon.production_kg", "1800", "/stages/production/kg_co2e"),
+        ("carbon.distribution_kg", "900", "/stages/distribution/kg_co2e"),
+        ("carbon.end_of_life_kg", "-300.5", "/stages/end_of_life/kg_co2e"),
     ]
 
 
@@ -32,7 +32,20 @@ def test_a_table_gives_the_same_facts() -> None:
     assert {fact.fact_key: fact.payload for fact in found} == {
         fact.fact_key: fact.payload for fact in facts(PCF, "PCF")
     }
-    assert found[0].pointer == "2:1"
+    assert found[0].pointer == "2:2"
+
+
+@pytest.mark.parametrize("total", ["5400.00", "5400", "5399.7"])
+def test_a_total_is_the_sum_of_the_stages_as_far_as_they_are_rounded(total: str) -> None:
+    assert len(facts(f"{ROWS}total;{total}\n", "PCF")) == 4
+    assert len(facts({**PCF, "stages": {**STAGES, "total": {"kg_co2e": total}}}, "PCF")) == 4
+
+
+def test_a_total_that_is_another_sum_is_refused() -> None:
+    where, message = problem(f"{ROWS}total;5420\n", "PCF")
+
+    assert where == "line 6, column 2"
+    assert message == "the total is 5420, but its parts add up to 5400.00; correct what is wrong"
 
 
 def test_all_four_stages_are_needed() -> None:

@@ -47,6 +47,31 @@ def test_thousands_have_three_digits(written: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "declared", "offered"),
+    [
+        ("0,520", None, ['"1.234,56"']),
+        ("0,520", "1,234.56", ['"1.234,56"']),
+        ("0.520", "1.234,56", ["no number_format", '"1,234.56"']),
+        ("00,520", "1,234.56", ['"1.234,56"']),
+        ("1,500", None, ['"1.234,56"', '"1,234.56"']),
+        ("1,5", None, ['"1.234,56"']),
+        ("1,234.5", None, ['"1,234.56"']),
+        ("1,2,3", None, []),
+        ("1,5 kg", None, []),
+    ],
+)
+def test_only_formats_in_which_it_is_a_number_are_offered(
+    written: str, declared: str | None, offered: list[str]
+) -> None:
+    """0,520 is never 520: a group cannot begin with 0."""
+    with pytest.raises(Unfit) as unfit:
+        read(written, LIMITS, SPELLINGS[declared])
+
+    advice = str(unfit.value).partition("declare")[2]
+    assert [each for each in ("no number_format", '"1.234,56"', '"1,234.56"') if each in advice] == offered
+
+
+@pytest.mark.parametrize(
     ("written", "why"),
     [
         ("", "is empty"),
