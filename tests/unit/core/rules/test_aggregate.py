@@ -34,7 +34,7 @@ def test_sums_and_counts() -> None:
 
 def test_sums_by_key_and_what_is_there_once_stand_in_order_of_first_appearance() -> None:
     one, two = KILOS
-    pairs = ({"key": "b", "sum": one}, {"key": "a", "sum": two}, {"key": "b", "sum": two})
+    pairs: tuple[Value, ...] = ({"key": "b", "sum": one}, {"key": "a", "sum": two}, {"key": "b", "sum": two})
 
     assert aggregate.run("sumBy", {"unit": "kg"}, pairs, None, no_lambda) == (
         {"key": "b", "sum": Quantity(Decimal("3.75"), "kg")},
