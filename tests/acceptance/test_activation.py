@@ -97,7 +97,7 @@ CHANGED = {
     "status_list_idx": "status_idx = (status_idx + 1) % 131072",
     "fields": "fields = fields || ' '::bytea",
     "disclosures": "disclosures = substring(disclosures from 1 for length(disclosures) - 1) || 'A'::bytea",
-    "gaps": "gaps = convert_to(replace(convert_from(gaps, 'UTF8'), 'null', '\"all\"'), 'UTF8')",
+    "gaps": "gaps = convert_to(replace(convert_from(gaps, 'UTF8'), 'present', 'missing'), 'UTF8')",
     "law_date": "law_date = law_date + 1",
     "receipt": "receipt = receipt || ' '::bytea, receipt_hash = sha256(receipt)",
 }

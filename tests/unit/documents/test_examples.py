@@ -40,6 +40,7 @@ def test_the_car_battery_gives_the_worked_figures() -> None:
     made = compiled(example_facts(), law_date=PASSPORT["law_date"])
     payload = json.loads(made.payload)
 
-    assert payload["fields"]["carbon_footprint"]["per_kwh"] == {"unit": "kgCO2e_per_kWh", "value": "0.1500"}
-    assert payload["fields"]["technical"]["total_energy"] == {"unit": "kWh", "value": "36000.0"}
+    kept = payload["fields"]["kept"]["carbon"]
+    assert kept["per_kwh"] == {"unit": "kgCO2e_per_kWh", "value": "0.1500"}
+    assert kept["total_energy"] == {"unit": "kWh", "value": "36000.0"}
     assert all(statement["holds"] for statement in payload["compliance"])
