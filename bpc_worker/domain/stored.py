@@ -14,6 +14,7 @@ from bpc_worker.core.passport.bundle import BundleError
 from bpc_worker.core.passport.disclosures import from_lines
 from bpc_worker.core.passport.receipt import parse_receipt
 from bpc_worker.core.passport.view import assemble, claims, jws
+from bpc_worker.core.proof.whole import written_out
 from bpc_worker.domain.records import Fact, PassportVersion, SigningKey
 from bpc_worker.domain.signing import key_registry
 from bpc_worker.domain.states import Granularity
@@ -134,12 +135,19 @@ class StoredVersion(msgspec.Struct, frozen=True):
             ]
         )
 
+    def _proof(self) -> bytes:
+        """proof.json: every step with its number and hash, for programs that are not ours."""
+        try:
+            return written_out(self.row.proof)
+        except ValueError as error:
+            raise BundleError(bundle.PROOF, str(error)) from error
+
     def parts(self) -> dict[str, bytes]:
         """The parts of a bundle that has everything; BundleError for what is none."""
         parts = {
             bundle.RECEIPT: self.signed_receipt(),
             bundle.PAYLOAD: self.row.payload,
-            bundle.PROOF: self.row.proof,
+            bundle.PROOF: self._proof(),
             bundle.SNAPSHOT: self.row.snapshot or b"",
             bundle.FACTS: self.facts_json(),
             bundle.RULES: self.row.dsl.encode(),

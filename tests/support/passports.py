@@ -15,6 +15,7 @@ from bpc_worker.core.passport import bundle
 from bpc_worker.core.passport.qr_text import qr_text
 from bpc_worker.core.passport.receipt import receipt_bytes, receipt_hash, signed_receipt_bytes
 from bpc_worker.core.passport.view import assemble, claims, jws
+from bpc_worker.core.proof.whole import written_out
 from bpc_worker.core.rules.facts import make_fact
 from bpc_worker.core.rules.values import Fact
 from bpc_worker.files.rules import read_rules
@@ -77,7 +78,7 @@ def bundle_of(made: Compiled, facts: Iterable[Fact] | None = None) -> dict[str, 
     return {
         bundle.RECEIPT: signed_receipt_bytes(receipt, SIGNER.sign(Kind.RECEIPT, receipt_bytes(receipt))),
         bundle.PAYLOAD: made.payload,
-        bundle.PROOF: made.proof,
+        bundle.PROOF: written_out(made.proof),
         bundle.SNAPSHOT: made.inputs.snapshot.canonical,
         bundle.FACTS: canonical_json.encode(listed),
         bundle.RULES: made.inputs.rules.source.encode(),

@@ -45,17 +45,18 @@ def read(written: Sequence[object]) -> list[Step]:
     """The whole steps; StepFormError for what `write` does not write."""
     found: list[Step] = []
     for number, each in enumerate(written):
-        step = _step(number, each)
-        follows = _passed_on(step, found)
-        if _RESULT not in step.data and follows:
-            step = step._replace(data={**step.data, _RESULT: follows[0]})
-        elif follows and _same(step.data[_RESULT], follows[0]):
+        whole = step(number, each)
+        follows = _passed_on(whole, found)
+        if _RESULT not in whole.data and follows:
+            whole = whole._replace(data={**whole.data, _RESULT: follows[0]})
+        elif follows and _same(whole.data[_RESULT], follows[0]):
             raise StepFormError(number, "a result that follows from another step is not written")
-        found.append(step)
+        found.append(whole)
     return found
 
 
-def _step(number: int, written: object) -> Step:
+def step(number: int, written: object) -> Step:
+    """As it is written, perhaps without its result."""
     if not isinstance(written, list) or len(written) not in {_SHORT, _LONG}:
         raise StepFormError(number, "expected a list of type, data and perhaps children")
     kind, data, *rest = written

@@ -20,6 +20,7 @@ from bpc_worker.core.passport.replay import ReplayMismatchError, Stored, replay
 from bpc_worker.core.passport.snapshot import FactRef, SealedSnapshot, check_facts, open_snapshot
 from bpc_worker.core.passport.view_check import VerifiedView, verify_view
 from bpc_worker.core.proof.verify import ProofError, VerifiedProof, verify_proof
+from bpc_worker.core.proof.whole import shortened
 from bpc_worker.core.rules.facts import FactSet, make_fact
 from bpc_worker.core.rules.module import load
 from bpc_worker.core.rules.source import Limits, RuleError
@@ -71,10 +72,12 @@ def verify_bundle(
     facts = _facts(parts[FACTS], snapshot)
     checks.append(("facts", f"{len(facts)}, those of the snapshot"))
     rules = _rules(parts[RULES], receipt, limits)
-    proved = _proof(parts[PROOF], receipt, FactSet(facts), limits)
+    with _part(PROOF):
+        proof = shortened(parts[PROOF])
+    proved = _proof(proof, receipt, FactSet(facts), limits)
     checks.append(("proof", f"{len(proved.nodes)} steps, full, with the facts"))
     view = _view(parts[VIEW], registry)
-    made = _made_again(parts, signed, facts, rules, view, registry, limits)
+    made = _made_again({**parts, PROOF: proof}, signed, facts, rules, view, registry, limits)
     checks.append(("payload", f"{len(proved.fields)} fields, as the rules give them"))
     checks.append(("view", f"{len(view.fields)} disclosures of fields and statements, all there are"))
     if QR_TEXT in parts:
