@@ -37,7 +37,7 @@ def shortened(proof: bytes) -> bytes:
     return data_bytes({**document, "nodes": proof_text.write(steps)})
 
 
-def _document(proof: bytes) -> dict[str, object]:
+def _document(proof: bytes) -> Mapping[str, object]:
     document = canonical_json.decode(proof)
     if not isinstance(document, dict):
         raise FormError("", "a proof is an object")
