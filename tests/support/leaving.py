@@ -26,6 +26,7 @@ from bpc_worker.core.base.signing import Ed25519Signer
 from bpc_worker.core.passport.disclosures import from_lines, parse_disclosure
 from bpc_worker.core.passport.salts import Salts
 from bpc_worker.core.passport.view import cut
+from bpc_worker.core.proof.whole import written_out
 from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.domain.exporting import Format, Wanted, files_of
 from bpc_worker.pipeline.audit.checkpoints import Kept, write_checkpoint
@@ -92,7 +93,7 @@ def of_version(view: str, parts: Parts) -> Leaving:
 
 def _root(proof: bytes) -> bytes:
     """What the hash of the last step is of, as docs/formats.md says."""
-    nodes = json.loads(proof)["nodes"]
+    nodes = json.loads(written_out(bytes(proof)))["nodes"]
     last = nodes[-1]
     hashes = [nodes[child]["hash"] for child in last["children"]]
     return encode({"children_hashes": hashes, "data": last["data"], "id": last["id"], "type": last["type"]})

@@ -60,7 +60,7 @@ def test_every_sheet_is_read_and_known_by_its_columns() -> None:
         ("78.599999999999994", "78.6"),  # how 78.6 is stored
         ("0.30000000000000004", "0.3"),
         ("1.5E3", "1500"),
-        ("123456789012345", "123456789012345"),
+        ("123456789012.345", "123456789012.345"),
     ],
 )
 def test_a_number_is_what_its_sheet_shows(stored: str, kept: str) -> None:
