@@ -14,7 +14,8 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.documents.attachments import ATTACHMENT, described
+from bpc_worker.documents.attachment_kinds import ATTACHMENT
+from bpc_worker.documents.attachments import described
 from bpc_worker.documents.mapping import titles
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import of_job

@@ -8,7 +8,9 @@ from bpc_worker.domain import items
 from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.identity import keep
 from bpc_worker.domain.items import Item, Items
+from bpc_worker.domain.records import RulesText
 from bpc_worker.handler_api import Context, HandlerSpec, NewJob, Payload, Tx
+from bpc_worker.rows import one
 
 MOST = 1_000  # of one job: its transaction is short
 
@@ -27,6 +29,12 @@ class SealItems(Payload, frozen=True):
 
 
 async def handle(payload: SealItems, ctx: Context) -> None:
+    if payload.rule_package_version_id is not None:  # told once, rather than by every compilation
+        wanted = {
+            "tenant_id": ctx.job.tenant_id,
+            "rule_package_version_id": payload.rule_package_version_id,
+        }
+        one(await ctx.read("rules/read", wanted), RulesText, "version of a rule package")
     await ctx.complete(lambda tx: _write(tx, payload, ctx), result={"items": len(payload.passport_ids)})
 
 

@@ -10,7 +10,7 @@ from bpc_worker.cli._common.options import FILE, config_option, tenant_option, t
 from bpc_worker.cli._common.output import EXIT_USAGE, fail, refused, tell
 from bpc_worker.cli._common.sessions import in_pipeline, patience
 from bpc_worker.core.base.audience import EVERYBODY
-from bpc_worker.documents.attachments import ATTACHMENT, WHAT, Described
+from bpc_worker.documents.attachment_kinds import ATTACHMENT, WHAT
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.pipeline.documents import DocumentDetail
@@ -51,6 +51,7 @@ def attachment_add(  # noqa: PLR0913 - one argument per option
     \b
     Example: bpc-worker attachment add doc.pdf --as declaration_of_conformity --audience public --tenant acme
     """
+    from bpc_worker.documents.attachments import Described
     from bpc_worker.documents.mime_types import of_attachment
     from bpc_worker.files.reading import read_at_most
     from bpc_worker.pipeline.documents import Upload

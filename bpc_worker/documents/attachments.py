@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from bpc_worker.core.base.audience import EVERYBODY
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents import values
+from bpc_worker.documents.attachment_kinds import WHAT
 from bpc_worker.documents.model import FoundFact
 from bpc_worker.documents.problems import Problems, Unfit, quoted
 from bpc_worker.documents.reading import readings
-
-ATTACHMENT = "ATTACHMENT"
-WHAT = (
-    "declaration_of_conformity", "instructions", "dismantling", "safety", "test_report",
-    "due_diligence_report", "carbon_study", "waste", "other",
-)  # fmt: skip
 
 _MEMBER = "attachment"
 _SHAPE = '{"attachment": {"kind", "audience", "language"?, "title"?}}'

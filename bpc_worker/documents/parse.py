@@ -1,6 +1,7 @@
 """A document to facts, each with a pointer to its source, or to everything that is wrong with it."""
 
-from bpc_worker.documents.attachments import ATTACHMENT, fact_of
+from bpc_worker.documents.attachment_kinds import ATTACHMENT
+from bpc_worker.documents.attachments import fact_of
 from bpc_worker.documents.formats import bom, data_sheet, due_diligence, items, pcf, shapes
 from bpc_worker.documents.mapping import titles
 from bpc_worker.documents.mime_types import XLSX

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
@@ -166,7 +167,8 @@ class Zygote:
         self._control.close()
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
-                self._process.kill()
+                # Not by its own `kill`: that takes the exit code of one that is dead from whoever waits for it.
+                os.kill(self._process.pid, signal.SIGKILL)
         for child in self._children.values():
             child.ended.set_result("with its zygote")
         self._children.clear()

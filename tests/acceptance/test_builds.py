@@ -76,10 +76,10 @@ def test_a_mistake_that_is_made_again_stops_again(db: Database, folder: Path) ->
 def test_a_corrected_declaration_is_another_version_of_the_same_bytes(db: Database, folder: Path) -> None:
     path = pipeline(db)
     recipe = (folder / "passport.yaml").read_text()
-    (folder / "passport.yaml").write_text(recipe.replace('"1.234,56"', '"1,234.56"'))
+    (folder / "passport.yaml").write_text(recipe.replace('"1.234,56"', "null"))
     with working(db):
         build = path.build(folder)
-        assert path.ended(build).state == "STOPPED"  # 49,250 kg of nickel are not in a battery of 400 kg
+        assert path.ended(build).state == "STOPPED"  # 49,250 is no number without a format
         (folder / "passport.yaml").write_text(recipe)
         assert path.build(folder) == build
         assert path.ended(build).state == "DONE"

@@ -21,7 +21,8 @@ ENDED = {"SUCCEEDED", "FAILED", "DEAD_LETTER", "CANCELLED"}
 IDS = {
     "INGEST_DOCUMENT": ("build_id",),
     "PARSE_FACTS": ("document_version_id", "build_id"),
-    "BUILD_SNAPSHOT": ("snapshot_id", "passport_id", "build_id"),
+    "BUILD_SNAPSHOT": ("snapshot_id", "passport_id", "battery_product_id", "build_id"),
+    "SEAL_ITEMS": ("battery_product_id", "rule_package_version_id"),
     "RUN_RULE_TESTS": ("rule_package_version_id",),
     "COMPILE_PASSPORT": ("passport_id", "snapshot_id", "rule_package_version_id", "build_id"),
     "SIGN_PASSPORT": ("passport_version_id", "build_id"),
@@ -44,6 +45,8 @@ class Tenants:
     def run(self, job_type: str, **changed: object) -> dict[str, object]:
         """The row of a job of ours with this payload, once it has ended."""
         payload = self.payload(job_type) | changed
+        if job_type == "BUILD_SNAPSHOT":  # of a battery or of a model
+            del payload["passport_id" if "battery_product_id" in changed else "battery_product_id"]
         job_id = self.db.enqueue(job_type, json.dumps(payload), idempotency_key=str(uuid4()))
 
         def ended() -> dict[str, object] | None:
@@ -61,8 +64,10 @@ class Tenants:
             own |= content | {"kind": "OTHER", "external_ref": "bom.csv"}
         if job_type == "EXPORT_PASSPORT":
             own["format"] = "view"
-        if job_type == "COMPILE_PASSPORT":
+        if job_type in {"COMPILE_PASSPORT", "SEAL_ITEMS"}:
             own["law_date"] = self.ours["law_date"]
+        if job_type == "SEAL_ITEMS":
+            own["passport_ids"] = [self.ours["passport_id"]]
         return own
 
     def of_theirs(self) -> list[str]:
@@ -105,7 +110,7 @@ def tenants(server: Server) -> Iterator[Tenants]:
 
 def _ids(db: Database, tenant_id: str) -> dict[str, str]:
     row = db.one(
-        "SELECT b.tenant_id, b.build_id, b.passport_id, b.snapshot_id, b.rule_package_version_id,"
+        "SELECT b.tenant_id, b.build_id, b.passport_id, b.battery_product_id, b.snapshot_id, b.rule_package_version_id,"
         " b.passport_version_id, b.law_date, min(d.document_version_id::text) AS document_version_id"
         " FROM passport_builds b JOIN passport_build_documents d USING (build_id)"
         " WHERE b.tenant_id = %s GROUP BY b.build_id",

@@ -37,6 +37,7 @@ def test_a_document_becomes_a_job_and_moves_to_done(inbox: TestInbox) -> None:
             "mime_type": "text/csv",
             "external_ref": "bom.csv",
             "number_format": None,
+            "mapping": None,
             "content_sha256": sha256(b"part,mass\n1,2\n").hex(),
         }
         assert (job["status"], job["priority"]) == ("QUEUED", 2)

@@ -21,6 +21,7 @@ PARTS = {
     ("passport_versions", "payload_hash"): "payload",
     ("passport_versions", "proof_root_hash"): "proof",
     ("passport_versions", "fields"): "view",
+    ("passport_versions", "gaps"): "gaps",
     ("passport_versions", "disclosures"): "view",
     ("passport_versions", "view_signature"): "view",
     ("passport_versions", "unique_identifier"): "receipt",

@@ -207,7 +207,8 @@ def test_an_event_of_a_passport_says_which_battery_it_is_of(db: Database) -> Non
         connection.commit()
     battery = db.one(
         "SELECT serial, unique_identifier, b.identifier AS product FROM passports p"
-        " JOIN battery_products b USING (battery_product_id)"
+        " JOIN battery_products b USING (battery_product_id) WHERE passport_id = %s",
+        [made.passport_id],
     )
     payload = db.one("SELECT payload FROM events WHERE aggregate_id = %s", [made.passport_id])["payload"]
     assert isinstance(payload, dict)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from bpc_worker.config.yaml import load_plain
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.documents.attachments import ATTACHMENT, described
+from bpc_worker.documents.attachment_kinds import ATTACHMENT
+from bpc_worker.documents.attachments import described
 from bpc_worker.documents.mapping import titles
 from bpc_worker.documents.mime_types import by_ending, of_attachment
 from bpc_worker.documents.model import KINDS

@@ -87,7 +87,7 @@ def a_document(
         " SELECT document_version_id FROM v",
         ids,
     )
-    version = {"document_version_id": row["document_version_id"], "pointers": ["2:1"]}
+    version = {"document_version_id": row["document_version_id"], "pointers": ["2:1"], "items": [None]}
     db.run(
         "UPDATE document_versions SET status = 'VALIDATED'"
         " WHERE document_version_id = %(document_version_id)s",

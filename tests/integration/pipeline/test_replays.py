@@ -17,11 +17,11 @@ VERSION = "UPDATE passport_versions SET"
 SNAPSHOT = "UPDATE data_snapshots SET"
 RULES = "UPDATE rule_package_versions SET"
 FACTS = "UPDATE facts SET"
-BATTERY = "WHERE fact_type = 'Battery'"
+BATTERY = "WHERE fact_type = 'Value' AND fact_key = 'composition.mass_kg'"
 
 
 def flipped(column: str) -> str:
-    return f"set_byte({column}, 20, get_byte({column}, 20) # 1)"
+    return f"set_byte({column}, 12, get_byte({column}, 12) # 1)"
 
 
 def flip(column: str) -> str:
@@ -109,7 +109,7 @@ TAMPERED = {
         "facts", f"{FACTS} canonical = {MASS}, payload_hash = sha256({MASS}) {BATTERY}",
     ),
     "the copy of a fact for queries": (
-        "facts", f"{FACTS} payload = payload || '{{\"mass_kg\": \"1\"}}' {BATTERY}",
+        "facts", f"{FACTS} payload = payload || '{{\"value\": \"1\"}}' {BATTERY}",
     ),
     "the hash of a fact": ("facts", f"{FACTS} {flip('payload_hash')} {BATTERY}"),
     "the name of a fact": ("facts", f"{FACTS} fact_key = fact_key || 'x' {BATTERY}"),
