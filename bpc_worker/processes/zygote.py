@@ -167,7 +167,7 @@ class Zygote:
         self._control.close()
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
-                # Not by its own `kill`: that takes the exit code of one that is dead from whoever waits for it.
+                # Not by its own `kill`: of a dead one that takes the exit code from whoever waits for it.
                 os.kill(self._process.pid, signal.SIGKILL)
         for child in self._children.values():
             child.ended.set_result("with its zygote")
