@@ -111,7 +111,8 @@ def tenants(server: Server) -> Iterator[Tenants]:
 def _ids(db: Database, tenant_id: str) -> dict[str, str]:
     row = db.one(
         "SELECT b.tenant_id, b.build_id, b.passport_id, b.battery_product_id, b.snapshot_id,"
-        " b.rule_package_version_id, b.passport_version_id, b.law_date, min(d.document_version_id::text) AS document_version_id"
+        " b.rule_package_version_id, b.passport_version_id, b.law_date,"
+        " min(d.document_version_id::text) AS document_version_id"
         " FROM passport_builds b JOIN passport_build_documents d USING (build_id)"
         " WHERE b.tenant_id = %s GROUP BY b.build_id",
         [tenant_id],
