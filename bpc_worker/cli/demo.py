@@ -44,7 +44,7 @@ def demo(*, chaos: bool, every: bool, clean: bool, out: Path, config_path: str |
             raise SystemExit(0)
         click.echo(embedded.notice, err=True)
         if show.begin_anew(embedded):
-            click.echo("the demo's database was of an earlier baseline: it is made anew", err=True)
+            click.echo("the demo's database was made by other migrations: it is made anew", err=True)
         migrate_now(embedded.url, tell=False)
         batteries = BATTERIES if every else BATTERIES[:1]
         handlers = installed_handlers()

@@ -36,7 +36,7 @@ from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.rules import add_rules, publish_rules, run_rule_tests
 from bpc_worker.pipeline.session import PipelineSession, open_pipeline
 from bpc_worker.postgres.embedded.database import Embedded
-from bpc_worker.postgres.migrate import is_of_an_earlier_baseline
+from bpc_worker.postgres.migrate import has_drifted
 from bpc_worker.registry import Registry
 from bpc_worker.waiting.polling import poll
 
@@ -54,8 +54,8 @@ _WORKER_LOGIN = "bpc_demo_worker"
 
 
 def begin_anew(embedded: Embedded) -> bool:
-    """Whether the demo's own database was of an earlier baseline of the schema; then it is empty now."""
-    earlier = is_of_an_earlier_baseline(embedded.url)
+    """Whether the demo's own database was made by another checkout's migrations; then it is empty now."""
+    earlier = has_drifted(embedded.url)
     if earlier:
         embedded.make_anew(DATABASE)
     return earlier

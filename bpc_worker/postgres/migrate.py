@@ -115,11 +115,11 @@ def migrate(url: str, *, schema: str = SCHEMA, tell: Callable[[str], None] = lam
         return [migration.version for migration in missing] + _make_functions(connection, schema, tell)
 
 
-def is_of_an_earlier_baseline(url: str) -> bool:
-    """Whether `migrate` would refuse the database for that."""
+def has_drifted(url: str) -> bool:
+    """Whether `migrate` would refuse the database, as other migrations than these have made it."""
     with psycopg.connect(url, autocommit=True) as connection:
         has_ledger = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone()
-        return has_ledger == (True,) and earlier_baseline(_applied(connection)) is not None
+        return has_ledger == (True,) and drift(_applied(connection), known()) is not None
 
 
 def _applied(connection: psycopg.Connection) -> list[Applied]:

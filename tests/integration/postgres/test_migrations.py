@@ -192,7 +192,7 @@ def test_a_database_of_an_earlier_baseline_is_refused_and_left_alone(earlier: st
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
 
     assert tables == [("schema_migrations",)]
-    assert migrations.is_of_an_earlier_baseline(earlier)
+    assert migrations.has_drifted(earlier)
 
 
 def test_a_database_with_passports_of_a_former_core_is_refused_and_left_alone(empty: str) -> None:
@@ -220,5 +220,5 @@ async def test_a_worker_reads_what_was_applied(empty: str) -> None:
     after = await read_ledger(dsn)
 
     assert before == Ledger([], frozenset())
-    assert not migrations.is_of_an_earlier_baseline(empty)
+    assert not migrations.has_drifted(empty)
     assert schema_problem(after, known()) is None

@@ -264,11 +264,12 @@ def test_folder_that_cannot_be_made_is_explained(folder: Path) -> None:
         embedded_postgres.start(str(folder / "file" / "data"))
 
 
-def test_the_demo_makes_its_own_database_anew_and_no_other(data: Path) -> None:
-    """When it is of an earlier baseline of the schema."""
+@pytest.mark.parametrize("version", ["0001_roles", "0101_roles"], ids=["an earlier baseline", "another text"])
+def test_the_demo_makes_its_own_database_anew_and_no_other(data: Path, version: str) -> None:
+    """When other migrations than these have made it."""
     ledger = (
         "CREATE TABLE schema_migrations (version text, checksum text, former_release_works boolean);"
-        " INSERT INTO schema_migrations VALUES ('0001_roles', 'x', true)"
+        f" INSERT INTO schema_migrations VALUES ('{version}', 'x', true)"
     )
     with ExitStack() as running:
         shares = [embedded_postgres.start(str(data), name) for name in ("bpc", DATABASE)]
