@@ -128,7 +128,9 @@ lock: $(READY) ## resolve the dependencies anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --no-annotate --upgrade pyproject.toml -o requirements/runtime.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --no-annotate --upgrade pyproject.toml --extra demo --extra tracing --group dev -o requirements/dev.lock
+	  --no-annotate --upgrade pyproject.toml --extra demo --extra tracing --extra web --group dev -o requirements/dev.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --no-annotate --upgrade --group pyproject.toml:browser -c requirements/dev.lock -o requirements/browser.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --no-annotate --upgrade --group pyproject.toml:bench -o requirements/bench.lock
 
