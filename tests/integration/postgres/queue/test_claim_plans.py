@@ -186,7 +186,8 @@ FEW_DUE = (
 )
 ALL_LATER = "UPDATE jobs SET scheduled_at = now() + interval '1 day' WHERE status = 'QUEUED'"
 HANDLES = """
-INSERT INTO workers (worker_id, host, pid, release, types, queues, concurrency, started_at, seen_at, expires_at)
+INSERT INTO workers
+  (worker_id, host, pid, release, types, queues, concurrency, started_at, seen_at, expires_at)
 VALUES ('w', 'h', 1, '1', ARRAY(SELECT 'TYPE_' || g FROM generate_series(0, 6) AS g), '{default}', 10,
         now(), now(), now() + interval '1 hour')
 """
