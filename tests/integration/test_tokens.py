@@ -297,11 +297,11 @@ def test_use_is_noted_once_a_minute_and_never_waited_for(db: Database) -> None:
         connection.execute("SELECT FROM api_tokens FOR UPDATE")
         assert find(db, made.token) is not None, "whoever holds the row holds up nobody"
     assert db.one(used) == {"last_used_at": None}
-    with psycopg.connect(db.url_as("bpc_web")) as connection:
+    with session(db, "bpc_web", None) as connection:
         connection.execute("SET TRANSACTION READ ONLY")
         assert connection.execute(
             "SELECT state FROM bpc_find_token(%s)", [hash_of(made.token)]
-        ).fetchone() == ("VALID",)
+        ).fetchone() == {"state": "VALID"}
     assert db.one(used) == {"last_used_at": None}
     find(db, made.token)
     first = db.one(used)

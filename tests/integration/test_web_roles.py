@@ -88,13 +88,12 @@ def test_a_login_of_the_doors_reads_and_writes_nothing_by_itself(any_db: Databas
     with any_db.connect(role) as connection:
         connection.execute("SELECT set_config('bpc.tenant_id', %s, false)", [made.tenant_id])
         for table in {*relations(any_db)} - READS[role]:
-            for statement in (f"SELECT count(*) FROM {table}", f"DELETE FROM {table}"):
-                with pytest.raises(psycopg.Error) as refused:
-                    connection.execute(statement.encode())
-                assert refused.value.sqlstate in {"42501", "42809"}, (
-                    table,
-                    refused.value,
-                )  # 42809: a sequence
+            with pytest.raises(errors.InsufficientPrivilege):
+                connection.execute(f"SELECT count(*) FROM {table}".encode())
+            with pytest.raises(psycopg.Error) as refused:
+                connection.execute(f"DELETE FROM {table}".encode())
+            # The others: no table but a sequence; a view over two tables.
+            assert refused.value.sqlstate in {"42501", "42809", "55000"}, (table, refused.value)
         for call in (
             "bpc_cancel_job(gen_random_uuid())", "bpc_retry_jobs()", "bpc_pause('queue', 'default', 'x')",
             "bpc_find_tenant('acme')", "bpc_uuid_v7()", "bpc_desired_workers(1)", "bpc_acts_for_all()",
