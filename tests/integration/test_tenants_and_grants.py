@@ -44,6 +44,8 @@ def test_every_table_of_the_domain_is_closed_to_other_tenants(db: Database) -> N
         )
 
         assert secured == {"relrowsecurity": True, "relforcerowsecurity": False, "owner": "bpc_owner"}, table
+        if table.startswith("public_") or table == "status_lists":  # test_public_door.py looks at those
+            policies = [policy for policy in policies if policy["roles"] != "{bpc_public}"]
         assert [(*policy.values(),) for policy in policies] == [
             ("PERMISSIVE", "SELECT", "{bpc_reader}", "(( SELECT bpc_tenant() AS bpc_tenant) IS NULL)", None),
             ("PERMISSIVE", "ALL", "{public}", "(tenant_id = bpc_tenant())", None),
