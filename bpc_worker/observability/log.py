@@ -21,7 +21,7 @@ ALLOWED = tuple(
     """
     ts level msg component worker_id job_id job_type queue attempt tenant_id status duration_ms
     error_code error_message trace_id span_id correlation_id request_id namespace exception logger
-    outcome count delay_s version url_host source reason pid port role signal stage key
+    outcome count delay_s version url_host source reason pid port role signal stage key door route method
     """.split()  # noqa: SIM905 - quotes around each would hide the words
 )
 LIBRARIES = ("aio_pika", "aiormq", "psycopg", "aiohttp", "asyncio", "opentelemetry", "urllib3")
@@ -73,16 +73,12 @@ def get(component: str) -> BoundLogger:
     return structlog.stdlib.get_logger(f"bpc_worker.{component}", component=component)
 
 
-_job: ContextVar[Callable[[], Mapping[str, object]] | None] = ContextVar("bpc_job", default=None)
-
-
-def of_job(fields: Callable[[], Mapping[str, object]]) -> None:
-    """Every line of this task, and of tasks it starts, has these fields. Most tasks have none to say."""
-    _job.set(fields)
+# Every line of a task, and of tasks it starts, has these fields. Most tasks have none to say.
+OF_JOB: ContextVar[Callable[[], Mapping[str, object]] | None] = ContextVar("bpc_job", default=None)
 
 
 def _merge_job(_logger: object, _method: str, event: EventDict) -> EventDict:
-    fields = _job.get()
+    fields = OF_JOB.get()
     return event if fields is None else {**fields(), **event}
 
 
