@@ -1,4 +1,4 @@
-"""Carry out acts on many, page by page, under a lease: a server that dies in the middle is replaced by another.
+"""Carry out acts on many, page by page under a lease: when a server dies, another goes on.
 
 A page acts and counts in one transaction, so nothing is done twice and nothing is left out.
 """

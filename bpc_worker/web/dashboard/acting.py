@@ -106,7 +106,9 @@ async def mend(parts: Parts, request: Request) -> Answer:
     try:
         msgspec.json.decode(asked.value)
     except msgspec.DecodeError as error:
-        raise Permanent(Code.VALIDATION_ERROR, f"the value is not JSON: {error}; a text stands in quotes") from None
+        raise Permanent(
+            Code.VALIDATION_ERROR, f"the value is not JSON: {error}; a text stands in quotes"
+        ) from None
     patch = acts.Patch(tuple(asked.path.strip().split(".")), asked.value)
     async with parts.database.operator(request.identity) as operator:
         await acts.retry(operator, job_id, patch)

@@ -1,4 +1,4 @@
-"""The page Dead: what jobs died of, cause by cause; the letters of one cause; as a file before they are given up."""
+"""The page Dead: what jobs died of, cause by cause; the letters of one; all of them as a file."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -9,8 +9,8 @@ from uuid import UUID
 import msgspec
 
 from bpc_worker.jobs.errors import Code, Permanent
-from bpc_worker.web.dashboard.bulk_lines import BulkAct, BulkLine, line
 from bpc_worker.web.dashboard import shown
+from bpc_worker.web.dashboard.bulk_lines import BulkAct, BulkLine, line
 from bpc_worker.web.dashboard.view import View, viewing
 from bpc_worker.web.layer.answers import Answer, Page, Raw
 from bpc_worker.web.layer.request import Request
@@ -172,7 +172,11 @@ def _after(text: str) -> dict[str, object]:
 
 async def _causes(view: View, choice: Choice) -> list[CauseLine]:
     rows = await view.rows(
-        "dead_causes", _Cause, tenant_id=view.tenant_id, status=shown.or_none(choice.status), most=MOST_OF_CAUSE
+        "dead_causes",
+        _Cause,
+        tenant_id=view.tenant_id,
+        status=shown.or_none(choice.status),
+        most=MOST_OF_CAUSE,
     )
     wanted = [each for each in rows if choice.type in {"", each.type} and choice.code in {"", each.code}]
     return [_cause(each) for each in wanted]

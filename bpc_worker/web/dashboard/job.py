@@ -200,8 +200,10 @@ def _progress(text: str | None) -> tuple[str, str]:
     if not isinstance(told, dict):
         return "", ""
     percent, message = told.get("percent"), told.get("message")
-    known = isinstance(percent, int | float) and not isinstance(percent, bool)
-    return (f"{min(max(percent, 0), 100):.0f}" if known else ""), ("" if message is None else str(message))
+    shown_percent = ""
+    if isinstance(percent, int | float) and not isinstance(percent, bool):
+        shown_percent = f"{min(max(percent, 0), 100):.0f}"
+    return shown_percent, "" if message is None else str(message)
 
 
 def _error(text: str | None, *, may_see: bool) -> Error | None:
@@ -212,7 +214,9 @@ def _error(text: str | None, *, may_see: bool) -> Error | None:
     rest = {name: each for name, each in told.items() if name not in {"code", "message"}}
     detail = msgspec.json.format(msgspec.json.encode(rest), indent=4).decode() if rest else ""
     return Error(
-        str(told.get("code", "")), str(told.get("message", "")), detail if may_see else shown.masked(detail or None)
+        str(told.get("code", "")),
+        str(told.get("message", "")),
+        detail if may_see else shown.masked(detail or None),
     )
 
 
@@ -228,7 +232,9 @@ def _event(each: _Event, *, may_see: bool) -> EventLine:
         for name, value in rest.items()
         if value is not None
     )
-    return EventLine(shown.stamp(each.at), each.type, str(told.get("by") or told.get("locked_by") or ""), text)
+    return EventLine(
+        shown.stamp(each.at), each.type, str(told.get("by") or told.get("locked_by") or ""), text
+    )
 
 
 def _trace_id(traceparent: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Pages that move by themselves: one look a second for all of them, and each page drawn once for all who watch it.
+"""Pages that move by themselves: one look a second for all, each page drawn once for all who watch it.
 
 A page that looks the same as before is not sent again.
 """
@@ -13,7 +13,6 @@ from typing import Final
 import msgspec
 
 from bpc_worker.jobs.errors import Code, JobError, Permanent
-from bpc_worker.web.database.roles import WebDatabase
 from bpc_worker.web.layer.answers import Answer, Page, Stream
 from bpc_worker.web.layer.bodies import fields_of, query_of
 from bpc_worker.web.layer.request import Request
@@ -45,7 +44,7 @@ class Watched:
 
 class Live:
     def __init__(self, parts: Parts, routes: list[Route]) -> None:
-        self._database: WebDatabase = parts.database
+        self._database = parts.database
         self._table = RouteTable(routes)
         self._pages: dict[Key, Watched] = {}
         self._somebody = asyncio.Event()

@@ -1,8 +1,9 @@
 """The page Now: per kind of job what waits, runs and died today; on top what needs a person."""
 
+from datetime import datetime
+
 import msgspec
 
-from bpc_worker.wiring import sample_rules
 from bpc_worker.web.dashboard import shown
 from bpc_worker.web.dashboard.attention import Concern, Kind, Slots, concerns
 from bpc_worker.web.dashboard.pace import Pace
@@ -11,6 +12,7 @@ from bpc_worker.web.dashboard.view import viewing
 from bpc_worker.web.layer.answers import Answer, Page
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.parts import Parts
+from bpc_worker.wiring import sample_rules
 
 MOST = 5001
 
@@ -63,14 +65,14 @@ async def show(parts: Parts, pace: Pace, request: Request) -> Answer:
         Now(
             at=shown.stamp(view.now),
             concerns=found,
-            lines=[_line(each, of.get((each.queue, each.type)), shown.since(view.now, each.oldest_at)) for each in kinds],
+            lines=[_line(each, of.get((each.queue, each.type)), view.now) for each in kinds],
             waiting=_total([each.waiting for each in kinds]),
             running=shown.number(sum(each.running for each in kinds)),
             dead=shown.bounded(sum(each.dead for each in kinds), MOST),
             pace=pace.bars if everything else None,
             per_minute=shown.number(minutes[-2].n) if len(minutes) > 1 else "",
         ),
-    )  # fmt: skip
+    )
 
 
 def _total(counts: list[int]) -> str:
@@ -78,12 +80,12 @@ def _total(counts: list[int]) -> str:
     return f"{sum(min(each, MOST - 1) for each in counts):,}{more}"
 
 
-def _line(kind: Kind, slots: int | None, oldest: str) -> Line:
+def _line(kind: Kind, slots: int | None, now: datetime) -> Line:
     return Line(
         queue=kind.queue,
         type=kind.type,
         waiting=shown.bounded(kind.waiting, MOST),
-        oldest=oldest,
+        oldest=shown.since(now, kind.oldest_at),
         running=shown.number(kind.running),
         slots="" if slots is None else shown.number(slots),
         dead=shown.bounded(kind.dead, MOST),

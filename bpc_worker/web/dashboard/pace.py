@@ -1,4 +1,4 @@
-"""How many jobs end in a minute, of the last hour: counted beside the pages, and only while somebody looks."""
+"""How many jobs ended in each minute of the last hour: counted beside the pages, while somebody looks."""
 
 import asyncio
 from datetime import datetime

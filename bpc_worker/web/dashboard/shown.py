@@ -1,7 +1,7 @@
 """Times, numbers and stored values as a page shows them. Pure."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -13,7 +13,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 def stamp(moment: datetime | None) -> str:
     """To the second, in UTC."""
-    return "" if moment is None else f"{moment.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S}"
+    return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def span(length: timedelta | None) -> str:
