@@ -62,7 +62,8 @@ def test_a_route_is_found_with_its_arguments(
     "path",
     [
         "//", "/v1//passports", "/v1/passports/", "/v1/passports//gaps", "/V1/passports", "/v1/Passports",
-        "/v2", "/v1/passports/x/versions/:activate/", "/v1/./passports/x/y", "/v1/passports/x/versions/3/more",
+        "/v2", "/v1/passports/x/versions/:activate/", "/v1/./passports/x/y",
+        "/v1/passports/x/versions/3/more",
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_not_there(path: str) -> None:
