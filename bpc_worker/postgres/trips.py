@@ -104,7 +104,7 @@ class OwnSession:
         cursor = connection.tuples
         if cursor is None:  # to make one costs as much as to use it
             cursor = connection.tuples = psycopg.AsyncRawCursor(connection, row_factory=tuple_row)
-        await cursor.execute(statement.text, [params[name] for name in statement.names])
+        await cursor.execute(statement.text, [params[name] for name in statement.names], binary=True)
         return await cursor.fetchall()
 
     async def copy(self, connection: Connection, statement: bytes, blocks: Iterable[bytes]) -> None:

@@ -16,7 +16,7 @@ _NOBODY = f"'{UUID(int=0)}'"
 
 # A worker with three types in two queues that looks everywhere; a job that ended well.
 EXAMPLES: Mapping[str, str] = MappingProxyType({
-    "limit": "10", "window": "20", "reach": "20", "hops": "8", "share": "2", "oldest": "false",
+    "limit": "10", "hops": "8", "share": "2", "oldest": "false",
     "unserved": "0", "ahead": "false", "passed_over": "'{}'", "claim_bytes": "8388608",
     "inline_bytes": "32768",
     "scan": "true",

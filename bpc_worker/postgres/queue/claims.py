@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -18,7 +18,7 @@ from bpc_worker.observability import log
 from bpc_worker.postgres.connection import Link
 from bpc_worker.postgres.queue.job_rows import told
 from bpc_worker.postgres.queue.probes import Probes, RingPosition
-from bpc_worker.postgres.queue.scans import Scans
+from bpc_worker.postgres.queue.scans import LONG, Scans
 from bpc_worker.postgres.sql_files import prepared, query
 
 _log = log.get("claims")
@@ -52,7 +52,7 @@ class _UnconfirmedClaim:
 
 
 class _Known(NamedTuple):
-    """What stands in front of every claim in an answer."""
+    """What an answer says beside its claims."""
 
     ended: int
     seen: int
@@ -60,12 +60,22 @@ class _Known(NamedTuple):
     ring_at: UUID | None
     unserved: int | None
     head: UUID | None  # the job that is first in the order, taken or not
-    of_ring: bool | None  # of the claim behind it
     next_due: float | None
 
 
-_KNOWN = len(_Known._fields)
-_OF_RING = _Known._fields.index("of_ring")
+# An answer's first row is what is known, the others are claims: whose turn each had, and its own columns.
+_TURN = len(_Known._fields)
+_CLAIM = _TURN + 1
+_NAMES = [field.name for field in fields(Claim)]
+_PRIORITY, _SCHEDULED_AT, _JOB_ID = (
+    _CLAIM + _NAMES.index(name) for name in ("priority", "scheduled_at", "job_id")
+)
+_NOT_OF_RING = 2  # from this turn on
+
+
+def _in_answer(row: tuple[Any, ...]) -> tuple[int, int, datetime, int]:
+    """Who had a turn comes first. Ids are compared as numbers: they do that slowly themselves."""
+    return row[_TURN], row[_PRIORITY], row[_SCHEDULED_AT], row[_JOB_ID].int
 
 
 class Claims:
@@ -106,8 +116,9 @@ class Claims:
             return await self._look_while_slow(replace(asked, fresh=False), now=now)
         began_at = time.monotonic()
         look, head = await self._ask(asked, now=now)
-        if asked.fresh:
-            self._scans.took(time.monotonic() - began_at, claimed=len(look.claims))
+        seconds = time.monotonic() - began_at
+        if asked.fresh and (seconds > LONG or self._scans.long_ones):
+            self._scans.took(seconds, claimed=len(look.claims))
         return look, head
 
     async def _look_while_slow(self, asked: Asked, *, now: datetime | None) -> tuple[Look, UUID | None]:
@@ -129,7 +140,7 @@ class Claims:
             rows = await self._aside.tuples(
                 prepared("jobs/claim"), params, timeout=self._settings.call_timeout
             )
-            self._probes.record_places(_Known(*rows[0][:_KNOWN]).live or ())
+            self._probes.record_places(_Known(*rows[0][:_TURN]).live or ())
         except JobError as error:
             _log.warning("places_not_found", error_code=error.code, error_message=error.message)
         finally:
@@ -140,19 +151,17 @@ class Claims:
         params = self._probes.plan(asked.caps, limit=asked.limit, fresh=asked.fresh)
         name = "jobs/claim_with_ends" if asked.ends else "jobs/claim"
         rows = await self.answered(name, params | self._terms(asked) | {"now": now})
-        known = _Known(*rows[0][:_KNOWN])
-        in_order: list[Claim] = []
-        of_ring: list[Claim] = []
-        for row in rows:
-            if row[_KNOWN] is not None:
-                (of_ring if row[_OF_RING] else in_order).append(Claim(*row[_KNOWN:]))
+        known = _Known(*rows[0][:_TURN])
+        taken = sorted(rows[1:], key=_in_answer)
+        claims = [Claim(*row[_CLAIM:]) for row in taken]
+        round_ends = sum(row[_TURN] < _NOT_OF_RING for row in taken)
         ring = None
         if known.seen and known.ring_at is not None:
             ring = RingPosition(known.ring_at, known.unserved or 0)
-        self._probes.record_result(known.live, in_order, of_ring, ring)
+        self._probes.record_result(known.live, claims[round_ends:], claims[:round_ends], ring)
         look = Look(
-            claims=of_ring + in_order,
-            more=known.seen > len(in_order) + len(of_ring),
+            claims=claims,
+            more=known.seen > len(claims),
             next_due_in=known.next_due,
             ended=known.ended == len(asked.ends),
         )

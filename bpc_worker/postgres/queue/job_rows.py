@@ -41,9 +41,9 @@ class _End(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     job_id: UUID
     lease_token: UUID
     owner: str
-    status: str
-    refund: int
-    snoozes: int
+    status: str = "SUCCEEDED"
+    refund: int = 0
+    snoozes: int = 0
     delay_seconds: float | None = None
     error: str | None = None
     fail_code: str | None = None

@@ -13,7 +13,6 @@ from bpc_worker.postgres.arrays import arrays
 _NOBODY = UUID(int=0)
 _RING_PROBES = 256  # a claim that goes round the tenants asks about this many places
 _FEWEST_HOPS = 8
-_WINDOW_MORE = 10
 _REMEMBERED = 16  # places
 
 
@@ -63,7 +62,7 @@ class Probes:
         self._since: dict[Place, Row] = {}
         self._last_taken: dict[Place, Row] = {}  # the places that were asked last, whatever is there now
         self._caps: Caps = {}
-        self._pots = arrays(_pots({}, types))  # of these caps
+        self._pots = self._no_pots = arrays(_pots({}, types))  # of these caps
         self._turns = Turns()
         self._ring = RingPosition(ring_start)
 
@@ -75,32 +74,26 @@ class Probes:
         if fresh:
             self._since = {}
         share, from_the_oldest = self._turns.next(limit)
-        places = self._since or self._everywhere
-        window = limit + _WINDOW_MORE
-        surplus = sum(
-            min(window, most) * sum(place.type in types for place in places) for types, most in caps.items()
-        )
         if caps != self._caps:
             self._caps, self._pots = dict(caps), arrays(_pots(caps, self._types))
+        capped = not self._since or any(place.type in types for types in caps for place in self._since)
         return {
             "limit": limit,
-            "window": window,
-            "reach": window + surplus,
             # At one place alone the oldest comes first in any case.
             "oldest": from_the_oldest and len(self._since) != 1,
             "share": share,
             "ring_at": self._ring.tenant_id,
             "unserved": self._ring.unserved,
-            "hops": max(_FEWEST_HOPS, share, _RING_PROBES // max(1, len(places))),
+            "hops": max(_FEWEST_HOPS, share, _RING_PROBES // max(1, len(self._since or self._everywhere))),
             "scan": not self._since,
             **(arrays(_at(self._since)) if self._since else self._before_all),
             **self._names,
-            **self._pots,
+            **(self._pots if capped else self._no_pots),
         }
 
     def places_only(self) -> dict[str, object]:
         """To look for places, and to take nothing."""
-        nothing = dict.fromkeys(("limit", "window", "reach", "share", "unserved", "hops"), 0)
+        nothing = dict.fromkeys(("limit", "share", "unserved", "hops"), 0)
         here = {"ring_at": self._ring.tenant_id, "oldest": False, "scan": True}
         return nothing | here | self._before_all | self._names | self._pots
 
@@ -122,9 +115,9 @@ class Probes:
         of_ring: Sequence[Claim] = (),
         ring: RingPosition | None = None,
     ) -> None:
-        """After a claim: the places where something is due, if it looked for them, and what it took there.
+        """After a claim: the places where something is due, if it looked for them, and what it took.
 
-        A job of the ring may stand behind others at its place, and says nothing about them.
+        In order. A job of the ring may stand behind others at its place, and says nothing about them.
         """
         if ring is not None:
             self._ring = ring
@@ -155,10 +148,8 @@ def _at(places: Mapping[Place, Row]) -> dict[str, Sequence[object]]:
 
 
 def _heads(claims: Iterable[Claim]) -> dict[Place, Row]:
-    """The oldest job claimed at each place: what was due there before it is gone."""
-    heads: dict[Place, Row] = {}
+    """The first of them at each place, and so the oldest: what was due there before it is gone."""
+    firsts: dict[tuple[str, str, int], Claim] = {}
     for claim in claims:
-        place, row = Place(claim.queue, claim.type, claim.priority), Row(claim.scheduled_at, claim.job_id)
-        if place not in heads or row < heads[place]:
-            heads[place] = row
-    return heads
+        firsts.setdefault((claim.queue, claim.type, claim.priority), claim)
+    return {Place(*at): Row(claim.scheduled_at, claim.job_id) for at, claim in firsts.items()}

@@ -3,7 +3,7 @@
 import math
 import time
 
-_LONG = 0.025  # seconds
+LONG = 0.025  # seconds
 _PER_JOB = 0.0005  # and so much more for each job that it took
 _PAUSE = 9  # times as long as the last one took
 _IN_A_ROW = 3  # one alone may be the machine's fault
@@ -16,7 +16,7 @@ class Scans:
     """
 
     def __init__(self) -> None:
-        self._long_ones = 0  # in a row
+        self.long_ones = 0  # in a row
         self._again_at = -math.inf
         self.are_slow = False
 
@@ -25,6 +25,6 @@ class Scans:
         return max(0.0, self._again_at - time.monotonic())
 
     def took(self, seconds: float, *, claimed: int = 0) -> None:
-        self._long_ones = self._long_ones + 1 if seconds > _LONG + claimed * _PER_JOB else 0
-        self.are_slow = self._long_ones >= _IN_A_ROW
+        self.long_ones = self.long_ones + 1 if seconds > LONG + claimed * _PER_JOB else 0
+        self.are_slow = self.long_ones >= _IN_A_ROW
         self._again_at = time.monotonic() + _PAUSE * seconds

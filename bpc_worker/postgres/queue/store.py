@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -134,7 +135,7 @@ class PostgresJobs:
             self._capacity.added(tenant_id, sum(each.added for each in done))
             return done
 
-    async def claim(
+    def claim(
         self,
         *,
         limit: int,
@@ -142,9 +143,9 @@ class PostgresJobs:
         caps: Caps | None = None,
         ends: Ends = (),
         terms: ClaimTerms = PLAIN_TERMS,
-    ) -> Look:
+    ) -> Coroutine[Any, Any, Look]:
         asked = Asked(limit=limit, fresh=fresh, caps=caps or {}, ends=ends, terms=terms)
-        return await self.claims.take(asked, now=self.now)
+        return self.claims.take(asked, now=self.now)
 
     async def release_unconfirmed_claims(self) -> None:
         await self.claims.release_unconfirmed()

@@ -11,5 +11,5 @@ FROM bpc_claim(
   %(limit)s, %(ahead)s, %(claim_bytes)s, %(inline_bytes)s, %(passed_over)s::uuid[],
   %(owner)s, %(lease_seconds)s, %(nonce)s, %(now)s::timestamptz,
   %(scan)s, %(at_queues)s::text[], %(at_types)s::text[], %(at_priorities)s::smallint[], %(since)s::timestamptz[],
-  %(since_ids)s::uuid[], %(types)s::text[], %(pot)s::integer[], %(pots)s::integer[], %(reach)s, %(window)s,
+  %(since_ids)s::uuid[], %(types)s::text[], %(pot)s::integer[], %(pots)s::integer[],
   %(oldest)s, %(share)s, %(ring_at)s::uuid, %(unserved)s, %(hops)s) AS claim

@@ -47,7 +47,7 @@ SAY_IT = [
 @pytest.mark.parametrize("path", SAY_IT, ids=lambda path: path.stem)
 def test_who_looks_for_queued_jobs_says_the_condition_of_an_index(path: Path) -> None:
     text = re.sub(r"--[^\n]*", "", path.read_text())
-    said = re.findall(r"WHERE ((?:\w\.)?status = 'QUEUED'[^;]*?LEASE_EXPIRED'[^;]*?)(?=WHERE|$)", text)
+    said = re.findall(r"WHERE ((?:\w\.)?status = 'QUEUED'[^;]*?LEASE_EXPIRED'[^;]*?)(?=WHERE|;|$)", text)
 
     assert len(CONDITIONS) == 3
     assert said

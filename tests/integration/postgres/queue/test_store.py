@@ -148,32 +148,31 @@ async def test_two_workers_never_take_the_same(bench: Bench, side: PostgresSide)
     assert sorted(found) == sorted(jobs)
 
 
-def postpone_while_it_is_read(db: Database, job_id: JobId, looking: asyncio.Task[Look]) -> bool:
-    """Whether it could be done before the claim was through."""
-    reads = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE %s"
-    until(
-        lambda: looking.done() or db.run(reads, ["-- Take up to%"]),
-        within=10,
-        what="a claim",
-        every=0.001,
-    )
+def postpone_while_others_are_locked(db: Database, job_id: JobId, looking: asyncio.Task[Look]) -> bool:
+    """Whether it could be done before the claim, which had locked its first job, came to this one."""
+    locks = "SELECT FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND query LIKE %s"
     postpone = "UPDATE jobs SET scheduled_at = %s WHERE job_id = %s AND status = 'QUEUED' RETURNING job_id"
-    return bool(db.run(postpone, [NOON + timedelta(days=1), job_id]))
+    with db.connect() as connection:
+        until(
+            lambda: looking.done() or connection.execute(locks, ["-- Take up to%"]).fetchall(),
+            within=10, what="a claim", every=0,
+        )  # fmt: skip
+        return bool(connection.execute(postpone, [NOON + timedelta(days=1), job_id]).fetchall())
 
 
 async def test_what_changed_since_it_was_read_is_not_taken(bench: Bench, side: PostgresSide) -> None:
-    """Thousands of pauses make the statement slow between its two halves."""
+    """Thousands of pauses make it slow to look at a job."""
     side.db.run(
         "INSERT INTO job_pauses (kind, name, reason)"
         " SELECT 'tenant', number, 'many' FROM generate_series(1, 30000) AS number"
     )
     for _ in range(20):
-        jobs = [await bench.add() for _ in range(10)]
-        looking = asyncio.create_task(bench.look())
-        postponed = await asyncio.to_thread(postpone_while_it_is_read, side.db, jobs[0], looking)
+        jobs = [await bench.add() for _ in range(40)]
+        looking = asyncio.create_task(bench.look(40))
+        postponed = await asyncio.to_thread(postpone_while_others_are_locked, side.db, jobs[-1], looking)
         look = await looking
-        assert {claim.job_id for claim in look.claims} == set(jobs[postponed:])
-        if look.more:
+        assert {claim.job_id for claim in look.claims} == set(jobs[: len(jobs) - postponed])
+        if postponed:
             break
     else:
         pytest.fail("never was one postponed in between")

