@@ -1,0 +1,1 @@
+"""For a manufacturer's systems: documents in, passports out, over HTTP."""
