@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from bpc_worker.core.base.messages import Kind, message
-from bpc_worker.core.base.signing import verify_ed25519
+from bpc_worker.core.base.signing import KeyRegistry, KeyStatus, RegisteredKey, verify_ed25519
 from bpc_worker.core.passport.receipt import parse_receipt
 from bpc_worker.core.passport.view import claims
+from bpc_worker.core.passport.view_check import verify_view
 from bpc_worker.pipeline.audit.verify import verify
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import full_size
@@ -49,6 +50,17 @@ def test_every_generated_receipt_and_view_is_signed(filled: Signed) -> None:
         verify_ed25519(key, message(Kind.RECEIPT, stored, receipt.signing_key_id), signature)
         told = claims(receipt, fields)
         verify_ed25519(key, message(Kind.VIEW, told, receipt.signing_key_id), view_signature)
+
+
+def test_every_generated_public_view_is_complete_for_everybody(filled: Signed) -> None:
+    rows = filled.db.run("SELECT unique_identifier, view FROM public_passports ORDER BY random() LIMIT 20")
+    key = filled.db.one("SELECT key_id, public_key FROM signing_keys")
+    registry = KeyRegistry({str(key["key_id"]): RegisteredKey(_bytes(key["public_key"]), KeyStatus.ACTIVE)})
+
+    for row in rows:
+        identifier = str(row["unique_identifier"])
+        shown = verify_view(str(row["view"]), registry, audience="public", unique_identifier=identifier)
+        assert "public" in shown.complete
 
 
 def test_the_audit_trail_holds(filled: Signed) -> None:

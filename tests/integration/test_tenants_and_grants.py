@@ -87,9 +87,9 @@ def test_what_runs_with_the_owners_rights_is_not_for_everybody(db: Database) -> 
 
     assert rows
     for row in rows:
-        found, *further = row["proconfig"]  # type: ignore[misc]  # a list of texts
-        assert found == "search_path=pg_catalog, public, pg_temp", row["proname"]
-        assert set(further) <= {"plan_cache_mode=force_custom_plan"}, row["proname"]
+        config = [str(each) for each in row["proconfig"]]  # type: ignore[attr-defined]  # a list of texts
+        assert config[0] == "search_path=pg_catalog, public, pg_temp", row["proname"]
+        assert {*config[1:]} <= {"plan_cache_mode=force_custom_plan"}, row["proname"]
         assert not row["public"], row["proname"]
 
 

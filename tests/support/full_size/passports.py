@@ -24,7 +24,8 @@ from bpc_worker.core.passport.receipt import (
     receipt_bytes,
     status_list_uri,
 )
-from bpc_worker.core.passport.view import claims
+from bpc_worker.core.passport.view import claims, jws
+from bpc_worker.core.passport.view_text import END
 from bpc_worker.keys.keyring import DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
 from tests.support.database import Database
 from tests.support.full_size.statements import read
@@ -48,6 +49,11 @@ _VERSION_COLUMNS = (
     "proof_root_hash", "unique_identifier", "status_list", "status_idx", "fields", "disclosures",
     "receipt_hash", "disclosure_seed", "signing_key_id", "signature", "view_signature", "public_key", "gaps",
     "created_at",
+)  # fmt: skip
+
+_PUBLIC_COLUMNS = (
+    "passport_version_id", "tenant_id", "passport_id", "unique_identifier", "host", "granularity", "status",
+    "issued_at", "law_date", "activated_at", "revoked_at", "view",
 )  # fmt: skip
 
 
@@ -90,9 +96,11 @@ def fill(db: Database, count: int, template: str) -> None:
         first_list = int(str(listed["status_list"]))
         batteries = [*made(receipt, count, first_list)]
         _copy(connection, "passports", _PASSPORT_COLUMNS, map(_passport, batteries))
-        signed = _Signed(fields, first_list)
+        signed = _Signed(fields, first_list, str(found["view"]))
         _copy(connection, "passport_versions", _VERSION_COLUMNS, map(signed.version, batteries))
         connection.execute(read("status_places").encode(), [first_list])
+        _copy(connection, "public_passports", _PUBLIC_COLUMNS, map(signed.public_row, batteries))
+        connection.execute(read("public_models").encode(), [receipt.issuer.removeprefix("https://")])
         connection.execute(read("builds").encode(), {})
         connection.execute(read("documents").encode(), params | {"count": count // 10})
 
@@ -128,9 +136,10 @@ def made(template: Receipt, count: int, status_list: int) -> Iterator[Made]:
 class _Signed:
     """With signatures of the development key, as that of the template has."""
 
-    def __init__(self, fields: bytes, status_list: int) -> None:
+    def __init__(self, fields: bytes, status_list: int, view: str) -> None:
         self._signer = Ed25519Signer(DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED)
         self._fields, self._status_list = fields, status_list
+        self._disclosures = view.partition(END)[2]
 
     def version(self, each: Made) -> tuple[object, ...]:
         receipt = each.receipt
@@ -143,6 +152,18 @@ class _Signed:
             sha256(stored), bytes(32), receipt.signing_key_id, self._signer.sign(Kind.RECEIPT, stored),
             self._signer.sign(Kind.VIEW, claims(receipt, self._fields)), self._signer.public_key, b"{}",
             receipt.issued_at,
+        )  # fmt: skip
+
+    def public_row(self, each: Made) -> tuple[object, ...]:
+        """As the public door reads it, with the view that is for everybody."""
+        receipt, signer = each.receipt, self._signer
+        told = claims(receipt, self._fields)
+        was_in_force = None if each.status == "SIGNED" else receipt.issued_at
+        return (
+            receipt.passport_version_id, receipt.tenant_id, receipt.passport_id, receipt.unique_identifier,
+            receipt.issuer.removeprefix("https://"), "item", each.status, receipt.issued_at, receipt.law_date,
+            was_in_force, receipt.issued_at if each.status == "REVOKED" else None,
+            jws(told, signer.key_id, signer.sign(Kind.VIEW, told)) + END + self._disclosures,
         )  # fmt: skip
 
 

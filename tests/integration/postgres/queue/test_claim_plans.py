@@ -3,7 +3,6 @@ while the table is empty, young, large, and full of finished jobs; for a plan, o
 """
 
 import json
-import os
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -12,9 +11,7 @@ import pytest
 
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.sql_files import prepared
-from tests.support import database as databases
 from tests.support.database import Database
-from tests.support.other_postgres import OLDER, older_bin_dir
 
 Node = dict[str, object]
 
@@ -24,22 +21,6 @@ SELECT (SELECT min(tenant_id::text)::uuid FROM tenants), 'TYPE_' || g % 7, 'defa
        CASE WHEN g % 3 = 0 THEN 'QUEUED' ELSE 'SUCCEEDED' END, now() - g * interval '1 ms', now(), 'k' || g
 FROM generate_series(1, 30000) AS g
 """
-
-
-@pytest.fixture(scope="module", params=["newest", "older"])
-def any_db(request: pytest.FixtureRequest) -> Iterator[Database]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "older":
-            folder = older_bin_dir()
-            if folder is None:
-                assert os.environ.get("CI") != "true", f"PostgreSQL {OLDER} could not be had"
-                pytest.skip(f"no PostgreSQL {OLDER} here; BPC_TEST_OLDER_PG_BIN names its programs")
-            patch.setenv("BPC_TEST_PG_BIN", str(folder))
-        with databases.postgres(databases.NO_FSYNC, in_memory=True) as server:
-            databases.make_template(server)
-            with databases.database(server) as db:
-                db.tenant()
-                yield db
 
 
 @pytest.fixture(scope="module", params=["empty", "not analysed", "analysed"])
