@@ -17,8 +17,6 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no
         "enqueue", "imports", "jobs", "keys", "lives", "models", "operators", "passport", "pauses",
         "products", "public", "registry", "rules", "serials", "serve", "snapshots", "tenants", "tokens",
         "watch", "webhook", "worker",
-        "products", "public", "registry", "rules", "serials", "serve", "snapshots", "tenants", "tokens",
-        "watch", "webhook", "worker",
     ),
     epilog=_EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},

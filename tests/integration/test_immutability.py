@@ -94,7 +94,7 @@ OWNERS = {
     },
     "public_passports": {
         "passport_version_id", "tenant_id", "passport_id", "unique_identifier", "host", "granularity",
-        "status", "issued_at", "law_date", "activated_at", "superseded_at", "superseded_by", "revoked_at",
+        "product", "status", "issued_at", "law_date", "activated_at", "superseded_at", "superseded_by", "revoked_at",
         "recycled_at", "economic_operator", "facility", "view",
     },
     "public_attachments": {

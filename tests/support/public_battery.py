@@ -30,7 +30,7 @@ TEXT = "Nicht öffnen. Vor Nässe schützen.\n".encode()
 SECRET = b"for the authorities\n"
 ATTACHED = {
     "doc.pdf": (PDF, "kind: declaration_of_conformity, audience: public, language: en"),
-    "anleitung.txt": (TEXT, "kind: instructions, audience: public, language: de, title: Anleitung"),
+    "anleitung.txt": (TEXT, "kind: waste, audience: public, language: de, title: Anleitung"),
     "secret.txt": (SECRET, "kind: test_report, audience: authorities"),
 }
 

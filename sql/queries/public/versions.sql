@@ -1,5 +1,5 @@
 -- The versions of a passport that were in force once, newest first; the view of the one that is, and of the one that is wanted.
-SELECT p.passport_version_id, p.tenant_id, p.passport_id, p.unique_identifier, p.granularity, p.status, p.issued_at,
+SELECT p.passport_version_id, p.tenant_id, p.passport_id, p.unique_identifier, p.granularity, p.product, p.status, p.issued_at,
        p.law_date, p.activated_at, p.superseded_at, p.superseded_by, p.revoked_at, p.recycled_at, p.economic_operator,
        p.facility, next.unique_identifier AS followed_by,
        CASE WHEN p.status = 'ACTIVE' OR p.passport_version_id = %(version)s THEN p.view END AS view
