@@ -5,6 +5,7 @@ connections their number. Where there are too many, the one that has waited for 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from aiohttp import web
 _QUIET = logging.getLogger("aiohttp.server.quiet")  # what others send us wrongly is no fault of ours
 _QUIET.setLevel(logging.CRITICAL)
 _LOOK_EVERY = 1.0
+_TIDY_SECONDS = 1.0
 
 Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -107,8 +109,9 @@ class Listener(web.Server):
 class Listening:
     """A listener at an address."""
 
-    def __init__(self, handle: Handle, limits: ListenerLimits) -> None:
+    def __init__(self, handle: Handle, limits: ListenerLimits, *, grace: float = 0.5) -> None:
         self._make: Callable[[], Listener] = lambda: Listener(handle, limits)
+        self._grace = grace  # for what is being answered when it is to end
         self._backlog = min(1024, limits.connections)
         self._listener: Listener | None = None
         self._runner: web.ServerRunner | None = None
@@ -120,7 +123,7 @@ class Listening:
     async def start(self, host: str, port: int) -> int:
         """The port in use, which matters when 0 was asked for. OSError when it is taken."""
         self._listener = self._make()
-        self._runner = web.ServerRunner(self._listener, shutdown_timeout=0.5)
+        self._runner = web.ServerRunner(self._listener, shutdown_timeout=self._grace)
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port, backlog=self._backlog).start()
         addresses: list[Any] = self._runner.addresses
@@ -128,4 +131,6 @@ class Listening:
 
     async def stop(self) -> None:
         if self._runner is not None:
-            await self._runner.cleanup()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._grace + _TIDY_SECONDS):
+                    await self._runner.cleanup()

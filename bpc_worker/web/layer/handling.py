@@ -112,7 +112,7 @@ class Handling:
             scheme=request.origin.scheme,
             is_trusted=rules.proxies.trusts(peer),
         )
-        who = await self._who(seen.door, what)
+        who = await self._who(seen.door, found.route.lock, what)
         csrf, cookies = _csrf(what, who, request)
         request = seen.request = replace(
             request, path_args=found.path_args, identity=who, csrf=csrf, cookies=cookies
@@ -138,10 +138,12 @@ class Handling:
             return Empty(204, allow | _preflight(seen.door, allow["Allow"]))
         raise Refused(405, Code.VALIDATION_ERROR, f"{request.method} is not for this address", headers=allow)
 
-    async def _who(self, door: Door, what: Shown) -> Identity:
+    async def _who(self, door: Door, lock: Lock, what: Shown) -> Identity:
         if not door.identifies or what.is_nothing:
             return NOBODY
         who = await identity(what, self._rules.tokens, self._rules.proxy_rules)
+        if who is None and what.bearer is None and lock.scope is None:
+            return NOBODY  # the page for tokens is for whoever still has the cookie of a session that ended
         if who is None:
             raise _unknown("the token is unknown, has expired or was revoked")
         _spend(self._rules.per_name, who.name)

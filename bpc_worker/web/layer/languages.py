@@ -16,7 +16,7 @@ class Language:
         self.tag = tag
         self._texts = {**otherwise, **texts}
 
-    def text(self, name: str, **values: object) -> str:
+    def text(self, name: str, /, **values: object) -> str:
         """KeyError where no language has it."""
         return self._texts[name].format_map({key: str(each) for key, each in values.items()})
 

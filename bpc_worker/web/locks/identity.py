@@ -7,6 +7,7 @@ from typing import Final
 from bpc_worker.jobs.model import Priority, TenantId
 
 _PRIORITY: Final = "priority:"
+TOKEN_NAME: Final = "token:"  # noqa: S105 - how the name of a token begins, and that of no person
 
 
 class Kind(StrEnum):
