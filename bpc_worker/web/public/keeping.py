@@ -1,25 +1,30 @@
 """What was read of a battery is kept for a while, and what was made of it: pages, files, each as its bytes.
 
-Nothing that is kept is shown for longer than `kept_seconds` without a look at the database; NOTIFY makes the look
-sooner. While the database is away, it is shown for `stale_seconds`, and says since when.
+Nothing is shown for longer than `kept_seconds` without a look at the database; NOTIFY makes that sooner.
+While the database is away, it is shown for `stale_seconds`, and says since when.
 """
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from bpc_worker import ids
 from bpc_worker.jobs.errors import JobError, Unavailable
 from bpc_worker.web.layer.answers import Raw
+from bpc_worker.web.public.verdicts import Verdict
 
 T = TypeVar("T")
 
 _MOST_BYTES = 64 * 1024 * 1024
 _LEAST_BYTES = 2048  # what an entry takes beside its answers
 _AGAIN_SECONDS = 1.0  # until a database that was away is asked again
+
+
+def utc_now() -> datetime:
+    return datetime.fromtimestamp(ids.unix_time(), UTC)
 
 
 @dataclass(slots=True)
@@ -32,6 +37,7 @@ class Kept(Generic[T]):
     read_at: float
     generation: int
     away_since: datetime | None = None
+    verdict: Verdict | None = None
     answers: dict[Hashable, Raw] = field(default_factory=dict)
 
     @property
@@ -42,7 +48,7 @@ class Kept(Generic[T]):
 class Keeper(Generic[T]):
     def __init__(
         self, kept_seconds: float, stale_seconds: float, *,
-        clock: Callable[[], float], now: Callable[[], datetime] = ids.now, most_bytes: int = _MOST_BYTES,
+        clock: Callable[[], float], now: Callable[[], datetime] = utc_now, most_bytes: int = _MOST_BYTES,
     ) -> None:  # fmt: skip
         self._kept_seconds = kept_seconds
         self._stale_seconds = stale_seconds
@@ -75,6 +81,10 @@ class Keeper(Generic[T]):
         if kept.away_since is not None:
             return 0
         return kept.made_at + self._kept_seconds - self._clock()
+
+    def age(self, kept: Kept[T]) -> int:
+        """Seconds since the database said so."""
+        return max(0, int(self._clock() - kept.read_at))
 
     def put(self, key: Hashable, kept: Kept[T], what: Hashable, answer: Raw) -> Raw:
         """Made once; the eldest make room."""
@@ -110,6 +120,7 @@ class Keeper(Generic[T]):
         if former.away_since == self._away[1]:
             return former
         stale = Kept(former.found, former.at, former.made_at, former.read_at, -1, self._away[1])
+        stale.verdict = former.verdict
         return self._keep(key, stale)
 
     def _keep(self, key: Hashable, kept: Kept[T]) -> Kept[T]:

@@ -11,7 +11,7 @@ from bpc_worker.domain.states import Granularity, PassportStatus
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """public_passports: one that was in force once. The view: of the one that is, and of one that is wanted."""
+    """public_passports: in force once. The view: of the one that is, and of one that is wanted."""
 
     passport_version_id: UUID
     tenant_id: UUID
