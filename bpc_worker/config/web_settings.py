@@ -76,7 +76,9 @@ class Public:
     ] = None
     loopback_host: Annotated[
         str | None,
-        setting(kinds.text(100), "host whose passports are shown at 127.0.0.1 and localhost, to try the door"),
+        setting(
+            kinds.text(100), "host whose passports are shown at 127.0.0.1 and localhost, to try the door"
+        ),
     ] = None
     kept_seconds: Annotated[
         float, setting(kinds.number(0.1, 60), "for how long an answer may be kept, here and by others")

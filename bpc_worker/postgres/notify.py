@@ -13,7 +13,7 @@ from bpc_worker.postgres.dsn import Dsn
 
 _log = log.get("bell")
 
-JOBS, PUBLIC = "bpc_jobs", "bpc_public"  # channels: of new jobs, of what the public door shows
+JOBS, PUBLIC_CHANGES = "bpc_jobs", "bpc_public"  # channels: of new jobs, of what the public door shows
 _ASK = b"SELECT 1"
 _ASK_SECONDS = 15.0  # a line that says nothing may be dead: ask
 _LONGEST_BACKOFF = 15.0
@@ -25,7 +25,12 @@ class NotifyListener:
     """
 
     def __init__(
-        self, dsn: Dsn, *, on_ring: Callable[[], None], on_state: Callable[[bool], None], timeout: float,
+        self,
+        dsn: Dsn,
+        *,
+        on_ring: Callable[[], None],
+        on_state: Callable[[bool], None],
+        timeout: float,
         channel: str = JOBS,
     ) -> None:
         self._link = Link(dsn)

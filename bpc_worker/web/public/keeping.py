@@ -82,6 +82,10 @@ class Keeper(Generic[T]):
             return 0
         return kept.made_at + self._kept_seconds - self._clock()
 
+    def caching(self, kept: Kept[T]) -> str:
+        """Ours and others' time together are no longer than we may keep it."""
+        return f"public, max-age={max(0, int(self.left(kept)))}, must-revalidate"
+
     def age(self, kept: Kept[T]) -> int:
         """Seconds since the database said so."""
         return max(0, int(self._clock() - kept.read_at))

@@ -1,4 +1,4 @@
-"""Links of a battery or a model, after RFC 9264 and GS1's Digital Link: one default, others by what they are for."""
+"""Links of a battery or a model, after RFC 9264 and GS1's Digital Link: a default, and others."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final

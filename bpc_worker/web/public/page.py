@@ -189,7 +189,7 @@ def _facts(fields: Mapping[str, object], language: Language) -> Iterator[Row]:
 
 def _groups(fields: Mapping[str, object], language: Language) -> Iterator[Group]:
     of_name = {name: group for group, names in GROUPS for name in names}
-    held: dict[str, list[Row]] = {group: [] for group, _ in GROUPS} | {_OTHERS: []}
+    held: dict[str, list[Row]] = {group: [] for group in (*dict(GROUPS), _OTHERS)}
     for path in sorted(fields, key=lambda each: (each not in _FIRST, each)):
         if path.startswith(STATEMENTS) or path in _ELSEWHERE:
             continue

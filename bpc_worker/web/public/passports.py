@@ -1,6 +1,5 @@
 """What is answered at the address of a battery or a model, in each format."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -76,18 +75,14 @@ class Passports:
         if wanted.language is not None:
             request = replace(request, languages=(wanted.language, *request.languages))
         language = choose(request.languages).tag if wanted_format == PAGE else ""
-        what: Hashable = (
-            wanted_format, wanted.receipt_hash, wanted.link_type, language, request.origin.prefix,
-        )  # fmt: skip
+        what = (wanted_format, wanted.receipt_hash, wanted.link_type, language, request.origin.prefix)
         made = kept.answers.get(what)
         if made is None:
             made = await self._made(request, wanted, kept, wanted_format)
             self._keeper.put((wanted.address, wanted.version), kept, what, made)
-        return replace(made, cache=self.caching(kept), headers=made.headers | _age(kept, self._keeper))
-
-    def caching(self, kept: Kept[Found]) -> str:
-        """Ours and others' time together are no longer than we may keep it."""
-        return f"public, max-age={max(0, int(self._keeper.left(kept)))}, must-revalidate"
+        return replace(
+            made, cache=self._keeper.caching(kept), headers={**made.headers, **_age(kept, self._keeper)}
+        )
 
     def _count_miss(self, request: Request, address: Address) -> None:
         waits = [self._misses.wait(request.address)]
@@ -153,7 +148,7 @@ def _vouched(kept: Kept[Found]) -> tuple[Version, Verdict]:
         raise _nothing("no passport is published here, or none is in force any more")
     if verdict.mark is Mark.BAD:
         raise Refused(
-            _BROKEN, Code.SIGNATURE_INVALID, "what is stored here is not what was signed: nothing is handed out",
+            _BROKEN, Code.SIGNATURE_INVALID, "what is stored is not what was signed: nothing is handed out",
             next_="`bpc-worker passport replay` and `bpc-worker public refill --all` are for its operator",
         )  # fmt: skip
     return shown, verdict

@@ -19,8 +19,12 @@ _UNITS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 # Of the Union and its neighbours: so that a record is not taken for a text in several languages.
 _LANGUAGES: Final = frozenset(
-    "und bg cs da de el en es et fi fr ga hr hu is it lb lt lv mt nl no nb nn pl pt ro sk sl sv sq sr tr uk".split()
-)
+    (
+        "und", "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "ga", "hr", "hu", "is", "it",
+        "lb", "lt", "lv", "mt", "nl", "no", "nb", "nn", "pl", "pt", "ro", "sk", "sl", "sv", "sq", "sr",
+        "tr", "uk",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What machines look for under a host: keys, its issuer, its resolver, its status lists."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -19,20 +20,20 @@ def _jwk(key: SigningKey) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _set(keys: list[SigningKey]) -> dict[str, object]:
+def _set(keys: Sequence[SigningKey]) -> dict[str, object]:
     return {"keys": [_jwk(each) for each in keys]}
 
 
-def jwks(_: str, keys: list[SigningKey]) -> bytes:
+def jwks(_: str, keys: Sequence[SigningKey]) -> bytes:
     return msgspec.json.encode(_set(keys))
 
 
-def issuer(host: str, keys: list[SigningKey]) -> bytes:
+def issuer(host: str, keys: Sequence[SigningKey]) -> bytes:
     """`/.well-known/jwt-vc-issuer` of SD-JWT VC."""
     return msgspec.json.encode({"issuer": f"https://{host}", "jwks": _set(keys)})
 
 
-def key_file(host: str, keys: list[SigningKey]) -> bytes:
+def key_file(host: str, keys: Sequence[SigningKey]) -> bytes:
     """As `bpc-worker keys export` writes it, for `passport verify --keys`."""
     found = [
         {
