@@ -44,7 +44,7 @@ class Query(msgspec.Struct, frozen=True, rename={"link_type": "linkType"}):
     link_type: str | None = None
 
 
-class HomeQuery(msgspec.Struct, frozen=True):
+class HomeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: str | None = None
     lang: str | None = None
 
