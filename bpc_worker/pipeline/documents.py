@@ -1,6 +1,7 @@
 """Suppliers' documents: send one in, see what became of it and which facts it has."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
@@ -17,10 +18,12 @@ from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.jobs.model import JobId, NewJob
 from bpc_worker.pipeline.jobs import find_job, wait_for_job
-from bpc_worker.pipeline.session import PipelineSession
+from bpc_worker.pipeline.session import PipelineSession, uuid_or_none
 from bpc_worker.postgres.again import again
 from bpc_worker.postgres.queue.job_states import JobState
 from bpc_worker.rows import all_of, maybe
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,15 +152,38 @@ async def find_document(pipeline: PipelineSession, tx: Tx, wanted: str) -> Docum
     return await _found(pipeline, tx, wanted)
 
 
+async def sent_before(pipeline: PipelineSession, tx: Tx, wanted: str) -> Document | None:
+    """By the id of a version or of a document, or by a hash; never by a name, so however many there are."""
+    return await _sent_before(pipeline, tx, wanted)
+
+
+async def sent_detail(pipeline: PipelineSession, wanted: str) -> DocumentDetail:
+    """The same, with what is wrong with it, and what it was used for."""
+    async with pipeline.reading() as tx:
+        found = await _sent_before(pipeline, tx, wanted)
+        if found is None:
+            raise Permanent(Code.NOT_FOUND, "there is no such document")
+        return await _detail(pipeline, tx, found)
+
+
 async def document_detail(pipeline: PipelineSession, wanted: str) -> DocumentDetail:
     async with pipeline.reading() as tx:
-        found = await _found(pipeline, tx, wanted)
-        params = {"tenant_id": pipeline.tenant_id, "document_version_id": found.document_version_id}
-        return DocumentDetail(
-            **msgspec.structs.asdict(found),
-            snapshots=all_of(await tx.query("documents/snapshots", params), SnapshotRef),
-            builds=all_of(await tx.query("documents/builds", params), BuildRef),
-        )
+        return await _detail(pipeline, tx, await _found(pipeline, tx, wanted))
+
+
+async def _detail(pipeline: PipelineSession, tx: Tx, found: _Judged) -> DocumentDetail:
+    params = {"tenant_id": pipeline.tenant_id, "document_version_id": found.document_version_id}
+    return DocumentDetail(
+        **msgspec.structs.asdict(found),
+        snapshots=all_of(await tx.query("documents/snapshots", params), SnapshotRef),
+        builds=all_of(await tx.query("documents/builds", params), BuildRef),
+    )
+
+
+async def _sent_before(pipeline: PipelineSession, tx: Tx, wanted: str) -> _Judged | None:
+    digest = bytes.fromhex(wanted) if _SHA256.fullmatch(wanted) else None
+    params = {"tenant_id": pipeline.tenant_id, "id": uuid_or_none(wanted), "sha256": digest}
+    return maybe(await tx.query("documents/sent_before", params), _Judged)
 
 
 async def _found(pipeline: PipelineSession, tx: Tx, wanted: str) -> _Judged:

@@ -12,7 +12,7 @@ from bpc_worker.domain.records import RulesVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.model import NewJob
-from bpc_worker.pipeline.builds.recipe import Document, Folder
+from bpc_worker.pipeline.builds.folder import Document, Folder
 from bpc_worker.pipeline.products import ensure_passport, ensure_product
 from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession
@@ -170,7 +170,7 @@ def _ingest(tx: Tx, build_id: UUID, document: Document, sent: object) -> NewJob:
         number_format=entry.number_format,
         mapping=entry.mapping,
     )
-    digest = blobs.keep(tx, document.content)
+    digest = document.sha256 if document.content is None else blobs.keep(tx, document.content)
     return NewJob(
         type=JOB_TYPE,
         payload=ingest_payload(declared, entry.file, digest) | {"build_id": str(build_id)},
