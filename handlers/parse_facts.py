@@ -1,6 +1,7 @@
 """PARSE_FACTS: a document version becomes facts, or a list of what its sender has to fix."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from uuid import UUID
 
 import msgspec
@@ -14,6 +15,9 @@ from bpc_worker.domain.records import DocumentVersion
 from bpc_worker.domain.states import DocumentStatus
 from bpc_worker.handler_api import ChildTask, Code, Context, HandlerSpec, Payload, Permanent, Tx
 from bpc_worker.rows import one
+
+_PAGE = 10_000  # facts in one statement, which has a limit of seconds
+_in_order = attrgetter("fact_type", "fact_key", "schema_version", "canonical")
 
 
 class ParseFacts(Payload, frozen=True):
@@ -101,23 +105,35 @@ async def _accept(tx: Tx, payload: ParseFacts, ctx: Context, document: Document,
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
     facts, refused = found.facts, msgspec.to_builtins(found.mistakes)
     if await _judged(tx, ctx, document, DocumentStatus.VALIDATED, refused or None):
-        columns: dict[str, object] = {
-            "tenant_id": ctx.job.tenant_id,
-            "fact_types": [fact.fact_type for fact in facts],
-            "fact_keys": [fact.fact_key for fact in facts],
-            "schema_versions": [fact.schema_version for fact in facts],
-            "canonicals": [fact.canonical for fact in facts],
-        }
-        await tx.query("facts/add", columns)
-        sources = {
-            "document_version_id": document.document_version_id,
-            "pointers": [fact.pointer for fact in facts],
-            "items": [fact.item for fact in facts],
-        }
-        await tx.query("facts/add_sources", columns | sources)
+        for page in _pages(facts):
+            await _add(tx, ctx, document, page)
         await _tell(tx, ctx, document, "DOCUMENT_VALIDATED", {"facts": len(facts), "refused": len(refused)})
     if build is not None and await builds.has_document(tx, build, payload.document_version_id):
         await builds.documents_done(tx, build, actor_id=of_job(ctx.job))
+
+
+def _pages(facts: Sequence[ParsedFact]) -> Iterator[Sequence[ParsedFact]]:
+    """In one order for all documents: two with the same facts wait for one another, never in a circle."""
+    ordered = sorted(facts, key=_in_order)
+    for start in range(0, len(ordered), _PAGE):
+        yield ordered[start : start + _PAGE]
+
+
+async def _add(tx: Tx, ctx: Context, document: Document, facts: Sequence[ParsedFact]) -> None:
+    columns: dict[str, object] = {
+        "tenant_id": ctx.job.tenant_id,
+        "fact_types": [fact.fact_type for fact in facts],
+        "fact_keys": [fact.fact_key for fact in facts],
+        "schema_versions": [fact.schema_version for fact in facts],
+        "canonicals": [fact.canonical for fact in facts],
+    }
+    await tx.query("facts/add", columns)
+    sources = {
+        "document_version_id": document.document_version_id,
+        "pointers": [fact.pointer for fact in facts],
+        "items": [fact.item for fact in facts],
+    }
+    await tx.query("facts/add_sources", columns | sources)
 
 
 async def _reject(

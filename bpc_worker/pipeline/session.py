@@ -121,7 +121,7 @@ async def open_pipeline(
     link = Link(wiring.dsn(settings, url), allowance)
     try:
         found = await tenants.tenant(link, tenant, timeout=_CALL_SECONDS)
-        login = value(await link.run(b"SELECT session_user::text", timeout=_CALL_SECONDS), str)
+        login = value(await link.run(b"SELECT bpc_who()", timeout=_CALL_SECONDS), str)
         tracer = wiring.tracer(settings)
         try:
             yield PipelineSession(

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION bpc_take_event() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
 DECLARE
-  login text := 'login:' || session_user;
+  login text := 'login:' || bpc_login();
   is_own_voice boolean := CASE
     WHEN NEW.actor_id = login THEN true
     WHEN NEW.actor_id ~ '^job:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'

@@ -23,7 +23,7 @@ BEGIN
     NEW.progress := NULL;
     NEW.cancel_requested_at := NULL;
     INSERT INTO job_events (job_id, type, data) VALUES (NEW.job_id, 'job:requeued', jsonb_build_object(
-      'by', session_user, 'from', OLD.status, 'attempts', OLD.attempts, 'code', OLD.fail_code));
+      'by', bpc_who(), 'from', OLD.status, 'attempts', OLD.attempts, 'code', OLD.fail_code));
     PERFORM pg_notify('bpc_jobs', '');
     RETURN NEW;
   END IF;
@@ -31,13 +31,13 @@ BEGIN
   IF NEW.status = 'CANCELLED' AND OLD.status IN ('QUEUED', 'DEAD_LETTER', 'FAILED') THEN
     NEW.finished_at := clock_timestamp();
     INSERT INTO job_events (job_id, type, data) VALUES (NEW.job_id, 'job:cancelled', jsonb_build_object(
-      'by', session_user, 'from', OLD.status, 'attempts', OLD.attempts, 'code', OLD.fail_code));
+      'by', bpc_who(), 'from', OLD.status, 'attempts', OLD.attempts, 'code', OLD.fail_code));
     RETURN NEW;
   END IF;
 
   IF NEW.status = 'QUEUED' AND OLD.status = 'QUEUED' THEN
     INSERT INTO job_events (job_id, type, data) VALUES (NEW.job_id, 'job:attempts_set', jsonb_build_object(
-      'by', session_user, 'from', OLD.attempts, 'to', NEW.attempts));
+      'by', bpc_who(), 'from', OLD.attempts, 'to', NEW.attempts));
     RETURN NEW;
   END IF;
 

@@ -58,7 +58,7 @@ BEGIN
   ELSIF found_status = 'RUNNING' THEN
     UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()) WHERE job_id = wanted;
     INSERT INTO job_events (job_id, type, data)
-    VALUES (wanted, 'job:cancel_requested', jsonb_build_object('by', session_user));
+    VALUES (wanted, 'job:cancel_requested', jsonb_build_object('by', bpc_who()));
     PERFORM pg_notify('bpc_jobs', '');
   END IF;
   RETURN found_status;

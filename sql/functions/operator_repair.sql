@@ -22,7 +22,7 @@ BEGIN
       USING ERRCODE = 'check_violation', HINT = 'Only the last part of the path may be new.';
   END IF;
   INSERT INTO job_events (job_id, type, data) VALUES (wanted, 'job:payload_patched', jsonb_build_object(
-    'by', session_user, 'path', to_jsonb(path), 'value', value,
+    'by', bpc_who(), 'path', to_jsonb(path), 'value', value,
     'payload', found.payload, 'spec_hash', encode(found.spec_hash, 'hex')));
   UPDATE jobs SET payload = mended, spec_hash = NULL, status = 'QUEUED', attempts = 0 WHERE job_id = wanted;
 END
@@ -47,8 +47,8 @@ BEGIN
   FROM jobs WHERE job_id = wanted
   RETURNING job_id INTO made;
   INSERT INTO job_events (job_id, type, data) VALUES
-    (wanted, 'job:replayed', jsonb_build_object('by', session_user, 'as', made)),
-    (made, 'job:replay_of', jsonb_build_object('by', session_user, 'of', wanted, 'from', found_status));
+    (wanted, 'job:replayed', jsonb_build_object('by', bpc_who(), 'as', made)),
+    (made, 'job:replay_of', jsonb_build_object('by', bpc_who(), 'of', wanted, 'from', found_status));
   RETURN made;
 END
 $$;

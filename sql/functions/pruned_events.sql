@@ -12,12 +12,12 @@ DECLARE
 BEGIN
   SELECT * INTO told FROM job_events
   WHERE job_id = bpc_no_job() AND type = 'jobs:pruned' AND at > now() - interval '1 day'
-    AND data ->> 'by' = session_user AND data -> 'kept_days' = kept_days
+    AND data ->> 'by' = bpc_who() AND data -> 'kept_days' = kept_days
   ORDER BY job_event_id DESC
   LIMIT 1;
   IF NOT FOUND THEN
     INSERT INTO job_events (job_id, type, data) VALUES (bpc_no_job(), 'jobs:pruned', jsonb_build_object(
-      'by', session_user, 'kept_days', kept_days, 'jobs', removed, 'events', removed_events, 'until', now()));
+      'by', bpc_who(), 'kept_days', kept_days, 'jobs', removed, 'events', removed_events, 'until', now()));
     RETURN;
   END IF;
   UPDATE job_events

@@ -29,7 +29,7 @@ BEGIN
   IF EXISTS (SELECT FROM jsonb_each_text(removed) WHERE value::integer > 0) THEN
     INSERT INTO job_events (job_id, type, data)
     VALUES ('00000000-0000-0000-0000-000000000000', 'retention:swept', jsonb_build_object(
-      'by', session_user, 'tenant_id', bpc_tenant(), 'step', step, 'kept_days', kept_days, 'removed', removed));
+      'by', bpc_who(), 'tenant_id', bpc_tenant(), 'step', step, 'kept_days', kept_days, 'removed', removed));
   END IF;
 END
 $$;

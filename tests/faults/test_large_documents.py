@@ -12,7 +12,7 @@ from tests.support.pipeline import Pipeline
 from tests.support.worker import Worker, until, worker
 
 _MIB = 1024 * 1024
-DOCUMENTS, PAYLOADS, SIZE = 40, 50, 20 * _MIB
+DOCUMENTS, PAYLOADS, ROWS, SIZE = 40, 50, 200_000, 20 * _MIB
 MOST_MEMORY = 400 * 1_000_000
 
 
@@ -85,3 +85,26 @@ def test_fifty_payloads_of_20_mib_at_100_slots(db: Database) -> None:
 
     assert db.one("SELECT max(attempts) AS most FROM jobs") == {"most": 1}
     assert most <= MOST_MEMORY
+
+
+def test_a_table_of_200_000_rows_is_facts_after_one_attempt(db: Database) -> None:
+    """As many rows as are allowed; one more is refused by the parser."""
+    content = "\n".join(["serial;batch", *(f"SN-{number:06};B-{number:06}" for number in range(ROWS))])
+    upload = Upload(content=content.encode(), kind="SERIALS", mime_type="text/csv", external_ref="list.csv")
+    db.tenant()
+    Pipeline(db).call(lambda session: add_document(session, upload))
+    with worker(db.url_as("bpc_worker")) as running:
+        running.wait_ready()
+        began = time.monotonic()
+        until(
+            lambda: db.run("SELECT FROM document_versions WHERE status <> 'UPLOADED'"),
+            within=280,
+            what="a verdict",
+            every=0.5,
+        )
+        seconds = time.monotonic() - began
+    print(f"\n{ROWS} rows: {seconds:.0f} s")
+
+    [job] = db.run("SELECT status, attempts, result FROM jobs WHERE type = 'PARSE_FACTS'")
+    assert (job["status"], job["attempts"]) == ("SUCCEEDED", 1)
+    assert db.one("SELECT count(*) AS n FROM fact_sources")["n"] == ROWS

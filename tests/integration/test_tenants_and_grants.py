@@ -11,12 +11,12 @@ from tests.support.database import Database
 from tests.support.domain import domain
 from tests.support.psql import done, psql, refused
 
-READERS = ("bpc_worker", "bpc_app", "bpc_operator", "bpc_reader")
+READERS = ("bpc_worker", "bpc_app", "bpc_operator")
 # Of the queue, which all tenants share and grants guard; and what the schema keeps about itself.
 SHARED = {
     "tenants", "jobs", "job_events", "job_pauses", "job_pause_events", "rate_limits", "workers",
     "queue_samples", "queue_totals", "schedule_ticks", "prune_progress", "suspect_watch",
-    "schema_migrations", "schema_functions",
+    "schema_migrations", "schema_functions", "api_tokens", "web_sessions", "token_events",
 }  # fmt: skip
 
 
@@ -36,12 +36,17 @@ def test_every_table_of_the_domain_is_closed_to_other_tenants(db: Database) -> N
             " FROM pg_class WHERE oid = %s::regclass",
             [table],
         )
-        policies = db.run("SELECT * FROM pg_policies WHERE schemaname = 'public' AND tablename = %s", [table])
+        policies = db.run(
+            "SELECT permissive, cmd, roles::text, qual, with_check FROM pg_policies"
+            " WHERE schemaname = 'public' AND tablename = %s ORDER BY policyname",
+            [table],
+        )
 
         assert secured == {"relrowsecurity": True, "relforcerowsecurity": False, "owner": "bpc_owner"}, table
-        [policy] = policies
-        assert (policy["permissive"], policy["cmd"], policy["roles"]) == ("PERMISSIVE", "ALL", ["public"])
-        assert (policy["qual"], policy["with_check"]) == ("(tenant_id = bpc_tenant())", None)
+        assert [(*policy.values(),) for policy in policies] == [
+            ("PERMISSIVE", "SELECT", "{bpc_reader}", "(( SELECT bpc_tenant() AS bpc_tenant) IS NULL)", None),
+            ("PERMISSIVE", "ALL", "{public}", "(tenant_id = bpc_tenant())", None),
+        ], table
 
 
 def test_every_tenant_id_is_needed_and_leads_to_a_tenant(db: Database) -> None:
@@ -89,6 +94,16 @@ def test_a_tenant_sees_its_own_rows_and_without_a_tenant_nobody_sees_any(db: Dat
     for table in domain_columns(db):
         for tenant_id, expected in ((ours.tenant_id, {ours.tenant_id}), (None, set()), ("", set())):
             with session(db, role, tenant_id) as connection:
+                rows = connection.execute(f"SELECT tenant_id FROM {table}".encode()).fetchall()
+            assert {str(row["tenant_id"]) for row in rows} == expected, (table, tenant_id)
+
+
+def test_a_reader_sees_the_rows_of_all_tenants_and_of_one_where_it_names_it(db: Database) -> None:
+    ours, theirs = domain(db), domain(db, "other")
+    both = {ours.tenant_id, theirs.tenant_id}
+    for table in domain_columns(db):
+        for tenant_id, expected in ((None, both), ("", both), (ours.tenant_id, {ours.tenant_id})):
+            with session(db, "bpc_reader", tenant_id) as connection:
                 rows = connection.execute(f"SELECT tenant_id FROM {table}".encode()).fetchall()
             assert {str(row["tenant_id"]) for row in rows} == expected, (table, tenant_id)
 

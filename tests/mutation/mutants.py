@@ -3,10 +3,11 @@
 The law's list is left alone: it is made from a table, and a test compares the two letter by letter.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import takewhile
 
 from bpc_worker.core.base.audience import AUDIENCES
 from bpc_worker.core.base.calendar import add_months, month_of
@@ -57,6 +58,7 @@ def mutants(source: str) -> list[Mutant]:
         found += _of_tokens(inside, name, is_table=isinstance(owner, Table))
         if isinstance(owner, Field):
             found += _of_audiences(inside, owner)
+            found += _of_statements(inside, owner)
     return sorted(found, key=lambda mutant: mutant.span.start)
 
 
@@ -191,8 +193,35 @@ def _of_audiences(tokens: list[Token], field: Field) -> Iterator[Mutant]:
     starts = next((at for at, token in enumerate(tokens[:ends]) if token.text == "for"), None)
     span = tokens[starts].span.to(tokens[ends - 1].span) if starts is not None else None
     place = span or Span(tokens[ends].span.start, tokens[ends].span.start)
+    for change, text in _one_off(field.audiences):
+        yield Mutant(field.path, place, f"{text} ", change)
+
+
+def _of_statements(tokens: list[Token], field: Field) -> Iterator[Mutant]:
+    """The same for whoever may see a statement: those named with it, else those who see the field."""
+    for at, token in enumerate(tokens):
+        if token.text != "emitCompliance":
+            continue
+        last = _closing(tokens, at + 1)
+        last += 2 if tokens[last + 1].text == "severity" else 0
+        place, named = Span(tokens[last].span.end, tokens[last].span.end), field.audiences
+        if tokens[last + 1].text == "for":
+            names = [each.text for each in takewhile(_names_audiences, tokens[last + 2 :])]
+            place = tokens[last + 1].span.to(tokens[last + 1 + len(names)].span)
+            named = tuple(name for name in names if name in AUDIENCES)
+        for change, text in _one_off(named):
+            yield Mutant(field.path, place, f" {text} ", f"{tokens[at + 2].text}: {change}")
+
+
+def _names_audiences(token: Token) -> bool:
+    return token.text == "," or token.text in AUDIENCES
+
+
+def _one_off(named: Sequence[str]) -> Iterator[tuple[str, str]]:
     for audience in AUDIENCES:
-        changed = set(field.audiences) ^ {audience}
+        changed = set(named) ^ {audience}
         if changed:
-            change = f"{'without' if audience in field.audiences else 'with'} {audience}"
-            yield Mutant(field.path, place, f"for {', '.join(sorted(changed))} ", change)
+            yield (
+                f"{'without' if audience in named else 'with'} {audience}",
+                f"for {', '.join(sorted(changed))}",
+            )

@@ -28,6 +28,8 @@ def _expectation(written: syntax.Expectation, world: World) -> typed.Expectation
     match written:
         case syntax.ExpectValue():
             return _value(written, world)
+        case syntax.ExpectAudiences() if written.statement is not None:
+            return written  # which statements there are is known when all fields are checked
         case syntax.ExpectEmpty() | syntax.ExpectAudiences():
             _shape(written.path, written.path_span, world)
             return written

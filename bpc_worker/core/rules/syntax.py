@@ -199,11 +199,17 @@ class ExpectEmpty:
 
 @dataclass(frozen=True, slots=True)
 class ExpectAudiences:
-    """expectAudiences(path, authorities, commission)"""
+    """expectAudiences(path, authorities), and of a statement expectAudiences(compliance.CODE, authorities)"""
 
     path: str
     audiences: tuple[str, ...]  # sorted
     path_span: Span
+
+    @property
+    def statement(self) -> str | None:
+        """Its code; no field has such a path."""
+        first, _, code = self.path.partition(".")
+        return code if first == "compliance" else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,8 +175,8 @@ def _expect(test: typed.Example, module: typed.TypedModule, evaluator: Evaluator
         error = raised
     for expectation in test.expectations:
         match expectation:
-            case syntax.ExpectAudiences(path, audiences):
-                _hold_audiences(path, audiences, module)
+            case syntax.ExpectAudiences():
+                _hold_audiences(expectation, module)
             case syntax.ExpectError(code):
                 _hold_error(code, error)
             case _ if error is not None:
@@ -185,10 +185,13 @@ def _expect(test: typed.Example, module: typed.TypedModule, evaluator: Evaluator
                 _hold(expectation, evaluator, meter)
 
 
-def _hold_audiences(path: str, audiences: tuple[str, ...], module: typed.TypedModule) -> None:
-    found = module.fields[path].audiences
-    if found != audiences:
-        raise _CaseFailed(f"{path} is for {_listed(found)}, expected {_listed(audiences)}")
+def _hold_audiences(expectation: syntax.ExpectAudiences, module: typed.TypedModule) -> None:
+    path, code, wanted = expectation.path, expectation.statement, expectation.audiences
+    found = module.fields[path].audiences if code is None else module.statements.get(code)
+    if found is None:
+        raise _CaseFailed(f"no field states {quoted(str(code))}, expected for {_listed(wanted)}")
+    if found != wanted:
+        raise _CaseFailed(f"{path} is for {_listed(found)}, expected {_listed(wanted)}")
 
 
 def _listed(audiences: tuple[str, ...]) -> str:

@@ -81,12 +81,12 @@ def test_the_small_example_asks_what_the_law_asks() -> None:
 
 
 @pytest.mark.parametrize("name", shipped())
-def test_its_tests_say_of_every_field_once_who_sees_it(name: str) -> None:
+def test_its_tests_say_of_every_field_and_statement_once_who_sees_it(name: str) -> None:
     module = load(read_rules(name))
     examples = [test for test in module.tests if isinstance(test, Example)]
     said = [each.path for test in examples for each in test.expectations if isinstance(each, ExpectAudiences)]
 
-    assert sorted(said) == sorted(module.fields)
+    assert sorted(said) == sorted([*module.fields, *(f"compliance.{code}" for code in module.statements)])
 
 
 def test_the_worked_check_stands_in_the_passport() -> None:
@@ -186,6 +186,9 @@ def test_the_mutants_of_a_text() -> None:
     assert [change for change in changes if change.startswith(("with ", "without "))] == [
         "with legitimate_interest", "with authorities", "with commission",
     ] * 2  # fmt: skip
+    assert [each.text for each in found if each.change.startswith("S: ")] == [
+        " for legitimate_interest, public ", " for authorities, public ", " for commission, public ",
+    ]  # fmt: skip
     assert '"A" -> "A_"' not in changes
     for each in found:
         assert each.applied(source) != source

@@ -52,6 +52,7 @@ def example(expectations: str, facts: str = FACTS) -> str | None:
         'expectEmpty(secret, withheld, "not yet")',
         "expectAudiences(ok, public)",
         "expectAudiences(seen, commission, authorities, commission)",
+        "expectAudiences(compliance.ART_7, public)",
     ],
 )
 def test_an_expectation_that_holds_passes(expectation: str) -> None:
@@ -79,6 +80,11 @@ def test_an_expectation_that_holds_passes(expectation: str) -> None:
         ("expectAudiences(ok, public, authorities)", "ok is for public, expected authorities, public"),
         ("expectAudiences(seen, authorities)", "seen is for authorities, commission, expected authorities"),
         ("expectAudiences(seen, public)", "seen is for authorities, commission, expected public"),
+        (
+            "expectAudiences(compliance.ART_7, public, authorities)",
+            "compliance.ART_7 is for public, expected authorities, public",
+        ),
+        ("expectAudiences(compliance.ART_8, public)", "no field states 'ART_8', expected for public"),
         ('expectCompliance("ART_7", false)', "compliance ART_7 is true, expected false"),
         ('expectCompliance("ART_7", true, stop)', "compliance ART_7 is warn, expected stop"),
         (
