@@ -42,4 +42,3 @@ async def _sent(pipeline: PipelineSession, tx: Tx, entry: SentEntry) -> Document
         message = f"{declared.file} is about many batteries ({declared.kind}); a build is about one"
         raise Permanent(Code.VALIDATION_ERROR, message)
     return Document(declared, None, found.sha256)
-
