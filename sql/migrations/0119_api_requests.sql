@@ -3,7 +3,7 @@
 -- Functions first: tenants, api_requests
 
 -- Written in the transaction of what the call did, so a call that comes again finds both or neither. No answer yet: the
--- call is one of many parts, each with a row of its own, or its answer is made anew each time.
+-- call has parts with rows of their own, or its answer is made anew each time.
 CREATE TABLE api_requests (
   api_request_id  uuid PRIMARY KEY,
   tenant_id       uuid NOT NULL REFERENCES tenants,
@@ -11,7 +11,7 @@ CREATE TABLE api_requests (
   idempotency_key text NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 300),
   request_hash    bytea NOT NULL CHECK (octet_length(request_hash) = 32),
   status          integer CHECK (status BETWEEN 200 AND 299),
-  answer          bytea,  -- sealed for this very row
+  answer          bytea,  -- one with a secret in it is sealed for this very row
   created_at      timestamptz NOT NULL DEFAULT now(),
   UNIQUE (tenant_id, actor_id, idempotency_key),
   CONSTRAINT api_requests_answered CHECK ((status IS NULL) = (answer IS NULL))

@@ -1,0 +1,1 @@
+"""The API: what a manufacturer's systems send and fetch, /v1."""
