@@ -4,6 +4,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 WHEEL_DIR := dist
 BENCH_READY := .venv-bench/.ready
+BROWSER := .venv-browser/bin
+BROWSER_READY := .venv-browser/.ready
 # A lock is complete, and its names have no extras: whoever resolves again meets versions it does not hold.
 FROM_LOCK = python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r
 COMPLETE = python -m pip --disable-pip-version-check check >&2
@@ -17,7 +19,7 @@ CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
   $(BIN)/coverage report $(CORE_RULES) --fail-under=100 --precision=2 --skip-covered --show-missing
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-unit test-quick test-faults test-pooler check quick fmt fmt-check lint types imports \
+.PHONY: help setup demo test test-unit test-quick test-faults test-pooler test-browser check quick fmt fmt-check lint types imports \
         catalogue law vectors points mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
 
 help: ## this list
@@ -39,6 +41,15 @@ $(BENCH_READY): requirements/bench.lock
 	@.venv-bench/bin/$(FROM_LOCK) requirements/bench.lock
 	@.venv-bench/bin/$(COMPLETE)
 	@touch $(BENCH_READY)
+
+$(BROWSER_READY): requirements/dev.lock requirements/browser.lock pyproject.toml
+	@test -x $(BROWSER)/python || $(PYTHON) -m venv .venv-browser
+	@echo "installing what drives a browser into .venv-browser (once)"
+	@$(BROWSER)/$(FROM_LOCK) requirements/dev.lock
+	@$(BROWSER)/$(FROM_LOCK) requirements/browser.lock
+	@$(BROWSER)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BROWSER)/$(COMPLETE)
+	@touch $(BROWSER_READY)
 
 setup: $(READY) ## the virtual environment with everything pinned
 
@@ -64,6 +75,9 @@ test-faults: $(READY) ## minutes of broken servers and killed processes
 
 test-pooler: $(READY) ## the acceptance tests once more, through a real pgbouncer that it gets and starts itself
 	BPC_TEST_POOLER=1 $(BIN)/pytest -n 3 --dist loadfile tests/acceptance
+
+test-browser: $(BROWSER_READY) ## every page in a real browser, which it gets itself, by mouse, keyboard and without JavaScript
+	$(BROWSER)/pytest -n 2 --dist loadfile tests/browser
 
 check: fmt-check lint types imports vectors test wheel ## everything a change must pass
 
@@ -144,4 +158,4 @@ psql: ## a psql on the containers' database
 	docker compose exec postgres psql -U bpc bpc
 
 clean: ## remove what the targets made
-	rm -rf .venv .venv-bench dist out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage
+	rm -rf .venv .venv-bench .venv-browser dist out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

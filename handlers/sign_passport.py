@@ -10,12 +10,15 @@ from uuid import UUID
 from bpc_worker.core.base import signing
 from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.base.messages import Kind
+from bpc_worker.core.passport.disclosures import from_lines
+from bpc_worker.core.passport.view import assemble, jws
 from bpc_worker.domain import builds, recompiling
 from bpc_worker.domain.compile_inputs import InputRows, checked, read_inputs
 from bpc_worker.domain.compiling import Request, Response, compile_in_child
 from bpc_worker.domain.event_chain import StoredChain, read_chain
 from bpc_worker.domain.events import Happened, tell
 from bpc_worker.domain.mismatch import Mismatch
+from bpc_worker.domain.publishing import PublicPart, public_part, publish
 from bpc_worker.domain.records import Build, CompiledVersion, SigningKey
 from bpc_worker.domain.signed_versions import compared
 from bpc_worker.domain.signing import key_registry, sign_document
@@ -79,6 +82,7 @@ class _Signed:
     signature: bytes
     view_signature: bytes
     public_key: bytes
+    public: PublicPart | None
 
 
 async def handle(payload: SignPassport, ctx: Context) -> None:
@@ -132,11 +136,15 @@ async def _signed(ctx: Context, version: CompiledVersion, found: _Found) -> _Sig
     built = recompiling.documents_of_same(version, request, made, max_bytes=ctx.policy.receipt_bytes)
     ctx.check_lease()
     key_id = version.signing_key_id
+    signature = await _signature(signer, registry, Kind.RECEIPT, built.receipt, key_id)
+    view_signature = await _signature(signer, registry, Kind.VIEW, built.view, key_id)
+    whole = assemble(jws(built.view, key_id, view_signature), from_lines(version.disclosures))
     return _Signed(
         receipt_hash=sha256(built.receipt),
-        signature=await _signature(signer, registry, Kind.RECEIPT, built.receipt, key_id),
-        view_signature=await _signature(signer, registry, Kind.VIEW, built.view, key_id),
+        signature=signature,
+        view_signature=view_signature,
         public_key=signer.public_key,
+        public=public_part(whole, inputs.facts),
     )
 
 
@@ -186,6 +194,8 @@ async def _sign(
     }
     if await tx.query("passports/sign", row):
         await tell(tx, ctx.job, _told(version, signed))
+        if signed.public is not None:
+            await publish(tx, version.passport_version_id, signed.public)
     await _then(tx, payload, build)
 
 

@@ -14,6 +14,8 @@ Parse = Callable[[object], object]
 Schema = Mapping[str, object]
 
 _HEX_KEY = re.compile(r"[0-9a-fA-F]{64}")
+_BASE_PATH = re.compile(r"(?:/[A-Za-z0-9][A-Za-z0-9._-]*)+")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _LIST = {"type": "array", "items": {"type": "string"}}
 
 
@@ -243,6 +245,16 @@ ports = Kind(
     f"whole numbers from 1 to 65535, {_OR_COMMAS}",
     lambda value: _ports([value] if isinstance(value, int) else value),
     {"type": "array", "items": _port.schema, "minItems": 1},
+)
+base_path = Kind(
+    "nothing, or a path like /battery of plain segments",
+    _printable(lambda value: not value or _BASE_PATH.fullmatch(value)),
+    {"type": "string", "pattern": f"^({_BASE_PATH.pattern})?$"},
+)
+header = Kind(
+    "the name of an HTTP header",
+    _printable(_HEADER.fullmatch),
+    {"type": "string", "pattern": f"^{_HEADER.pattern}$"},
 )
 priority = Kind(
     "critical, high, normal or low (or 0 to 3)",

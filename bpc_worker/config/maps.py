@@ -9,6 +9,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from bpc_worker.config.kinds import Kind, NotAllowedError, Schema, decoded, secret_bytes
+from bpc_worker.config.scopes import SCOPES
 from bpc_worker.handler_api import Command
 from bpc_worker.jobs.cron import Cron, CronError
 
@@ -182,6 +183,15 @@ def _days(kind: object, value: object) -> int:
     return days
 
 
+def _scopes(name: object, value: object) -> tuple[str, ...]:
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():  # noqa: PLR2004
+        raise NotAllowedError("the name of a group has 1 to 200 printable characters")
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list | tuple) or not given or not set(given) <= set(SCOPES):
+        raise NotAllowedError(f"a list of {', '.join(SCOPES)}")
+    return tuple(given)
+
+
 def by_type(kind: Kind, others: float) -> Kind:
     """A number for every job type: one for all, or a mapping whose `*` is for those it does not name."""
 
@@ -258,6 +268,11 @@ schedules = Kind(
     f'{_MAPPING} names to {{cron: "0 3 * * *", type: JOB_TYPE, payload: {{}}, tenant: name, queue: default}}',
     lambda value: _mapping(value, _schedule),
     _by_name(_SCHEDULE),
+)
+groups = Kind(
+    f"{_MAPPING} names of groups to a list of what they may: {', '.join(SCOPES)}",
+    lambda value: _mapping(value, _scopes),
+    _by_name({"type": "array", "items": {"enum": [*SCOPES]}}),
 )
 sealing_keys = Kind(
     "NAME:KEY,NAME:KEY or a mapping of names to keys, each of 32 bytes in base64",

@@ -19,6 +19,7 @@ from bpc_worker.config.passport_settings import (
     Signing,
     Webhook,
 )
+from bpc_worker.config.web_settings import Api, Dashboard, Http, Public, Web
 from bpc_worker.handler_api import Command
 
 _DAY = 86400
@@ -58,6 +59,15 @@ class Database:
             _postgres,
             "the database as the owner of the schema, for migrations",
             env="BPC_MIGRATE_DATABASE_URL",
+            secret=True,
+        ),
+    ] = None
+    read_url: Annotated[
+        str | None,
+        setting(
+            _postgres,
+            "a replica of the database, from which the doors of `serve` read",
+            env="BPC_READ_DATABASE_URL",
             secret=True,
         ),
     ] = None
@@ -186,12 +196,6 @@ class Reaper:
 
 
 @section
-class Http:
-    host: Annotated[str, setting(kinds.text(255), "address of probes and metrics")] = "127.0.0.1"
-    port: Annotated[int, setting(kinds.whole(0, 65535), "port of probes and metrics; 0: any free one")] = 8080
-
-
-@section
 class Health:
     require_queue: Annotated[bool, setting(kinds.switch, "not ready without the broker")] = False
 
@@ -229,6 +233,10 @@ class Settings:
     reaper: Reaper
     producer: Producer
     http: Http
+    public: Public
+    api: Api
+    dashboard: Dashboard
+    web: Web
     health: Health
     log: Log
     signing: Signing

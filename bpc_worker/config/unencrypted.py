@@ -7,7 +7,10 @@ from urllib.parse import urlsplit
 from bpc_worker.config.settings import KEYS
 from bpc_worker.config.sources import Draft
 
-_DATABASES = ("database.url", "database.direct_url", "database.migrate_url")
+_DATABASES = (
+    *("database.url", "database.direct_url", "database.migrate_url", "database.read_url"),
+    *("public.database_url", "web.database_url"),
+)
 _ENCRYPTED = {"require", "verify-ca", "verify-full"}
 _SIGNING_AND_SEALING = (
     "signing.private_key",

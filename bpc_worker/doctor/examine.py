@@ -16,6 +16,7 @@ from bpc_worker.doctor import (
     keys,
     limits,
     machine,
+    publishing,
     queue,
     roles,
     schema,
@@ -40,6 +41,7 @@ IN_THE_DATABASE: dict[str, Check] = {
     "queue": queue.check,
     "keys": keys.check,
     "hosts": hosts.check,
+    "public door": publishing.check,
     "clock": machine.check_clock,
     "disk": machine.check_disk,
 }

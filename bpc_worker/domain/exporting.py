@@ -1,6 +1,6 @@
 """What is handed out of a passport version, in each format: the same for a job and for a command."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from bpc_worker.core.passport.view_check import verify_view
 from bpc_worker.core.passport.view_text import ViewError
 from bpc_worker.domain.bundling import bundle_of
 from bpc_worker.domain.events import Happened
+from bpc_worker.domain.records import Fact
 from bpc_worker.domain.states import PassportStatus
 from bpc_worker.domain.stored import Row, StoredVersion
 from bpc_worker.files.bundles import write_zip
@@ -123,8 +124,8 @@ def _dpp(version: StoredVersion, shown: Mapping[str, object]) -> bytes:
         granularity=row.granularity,
         status=row.status,
         status_since=row.status_since,
-        operator=identifiers(version, "Operator"),
-        facility=identifiers(version, "Facility"),
+        operator=identifiers(version.facts, "Operator"),
+        facility=identifiers(version.facts, "Facility"),
     )
     try:
         return dpp.dpp(header, shown)
@@ -136,9 +137,9 @@ class _Identified(msgspec.Struct, frozen=True):
     identifiers: dict[str, str] = {}
 
 
-def identifiers(version: StoredVersion, fact_type: str) -> dict[str, str]:
+def identifiers(facts: Iterable[Fact], fact_type: str) -> dict[str, str]:
     """As they were when the snapshot was sealed."""
-    for fact in version.facts:
+    for fact in facts:
         if fact.fact_type == fact_type:
             return msgspec.convert(canonical_json.decode(fact.canonical), _Identified).identifiers
     return {}

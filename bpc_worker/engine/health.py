@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.engine.outages import EVER, Outages
-from bpc_worker.jobs.errors import JobError, Permanent, RunAgain, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import JobError, Permanent, RunAgain, SchemaMismatch, TakesNoWrites, Unavailable
 
 _TICK_LIMIT = 30.0
 _DATABASE_LIMIT = 15.0
@@ -31,7 +31,7 @@ class Health:
     outages: Outages = field(init=False)  # that are over
     mismatch_at: float | None = None  # when a statement of ours last did not fit the schema
     passed_over_at: float | None = None  # when a job last could not be taken
-    not_written: str | None = None  # why the last sign of life was not
+    not_written: str | None = None  # why the last sign of life was not, or somebody's row since then
     claim_wanted_at: float | None = None  # since when there is room, and no claim was answered
 
     def __post_init__(self) -> None:
@@ -47,6 +47,8 @@ class Health:
         if error is not None:
             if isinstance(error, Unavailable):  # any other error is an answer: a locked row is no outage
                 self.database_down, self.trouble, self.outage = error.code, error.message, True
+            if isinstance(error, TakesNoWrites):  # no answer to a question says otherwise, but the next pulse
+                self.not_written = error.message
             return
         if self.outage:
             self.outages.add(began=self._last_answer, ended=now)
@@ -65,7 +67,8 @@ class Health:
     def note_pulse(self, error: JobError | None) -> None:
         """Of a sign of life, which is written: others may only have asked."""
         if isinstance(error, RunAgain | SchemaMismatch):
-            return  # somebody has locked the row, or lets us write none: no job needs it
+            self.not_written = None  # somebody has locked the row, or lets us write none: no job needs it
+            return
         self.note_database(error)
         self.not_written = None if error is None else error.message
 

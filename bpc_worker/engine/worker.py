@@ -14,7 +14,7 @@ from bpc_worker.engine.clock import Clock, seconds_since_boot
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.outage_log import OutageLog
 from bpc_worker.engine.wake import Wake
-from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import Code, JobError, SchemaMismatch, TakesNoWrites
 from bpc_worker.observability import log
 
 _log = log.get("engine")
@@ -217,7 +217,7 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - a bug of ours, and no reason to end
             _log.error("upkeep_failed", key="pulse", exc_info=error)
         else:
-            away = Unavailable(Code.DB_UNAVAILABLE, "the database is read-only")
+            away = TakesNoWrites(Code.DB_UNAVAILABLE, "the database is read-only")
             self.health.note_pulse(None if writable else away)
 
 

@@ -93,6 +93,10 @@ class Unavailable(Retryable):
     """The database or the broker was away: nobody's fault, so the attempt is given back."""
 
 
+class TakesNoWrites(Unavailable):
+    """It answers, and whoever only reads notices nothing: a standby, or set to read-only."""
+
+
 class RunAgain(Retryable):
     """The transaction met another one; the same transaction can be run again at once."""
 

@@ -21,7 +21,7 @@ ALLOWED = tuple(
     """
     ts level msg component worker_id job_id job_type queue attempt tenant_id status duration_ms
     error_code error_message trace_id span_id correlation_id request_id namespace exception logger
-    outcome count delay_s version url_host source reason pid port role signal stage key
+    outcome count delay_s version url_host source reason pid port role signal stage key door route method
     """.split()  # noqa: SIM905 - quotes around each would hide the words
 )
 LIBRARIES = ("aio_pika", "aiormq", "psycopg", "aiohttp", "asyncio", "opentelemetry", "urllib3")

@@ -38,9 +38,21 @@ class Link:
         self._gate = gate
         self._trips = OWN if dsn.prepared_statements else LENT
         self._mark = dsn.marked(next(_numbers))
+        self._begin_with: Mapping[str, str] = {}
         self._connection: Connection | None = None
         self._answered_at = -math.inf
         self._busy = asyncio.Lock()
+
+    def begin_with(self, settings: Mapping[str, str]) -> None:
+        """Every transaction from now on begins with these, a single statement too: also `role`."""
+        self._begin_with, self._trips = settings, LENT
+        if self._connection is not None:
+            self._connection.local_settings = self._settings(self._connection)
+
+    def _settings(self, connection: Connection | None) -> dict[str, str]:
+        checks = connection is not None and connection.checks_client and not self.dsn.prepared_statements
+        own = self.dsn.local_settings(self._mark) | ({_CHECK_CLIENT: _CHECK_CLIENT_MS} if checks else {})
+        return {**own, **self._begin_with}
 
     async def run(
         self,
@@ -220,9 +232,8 @@ class Link:
         )
         try:
             connection.names = {} if own else None
-            connection.local_settings = self.dsn.local_settings(self._mark)
-            if await self._checks_client(connection) and not own:
-                connection.local_settings |= {_CHECK_CLIENT: _CHECK_CLIENT_MS}
+            connection.checks_client = await self._checks_client(connection)
+            connection.local_settings = self._settings(connection)
             if self._allowance.unanswered:
                 self._allowance.unanswered &= await self._still_at_work(connection)
         except BaseException:
@@ -245,25 +256,22 @@ class Link:
             "pids": [each for each in left if isinstance(each, int)],
             "marks": [each for each in left if isinstance(each, str)],
         }
-        rows = await self._trips.fetch(connection, query("schema/unanswered"), params)
+        as_login = OWN if self.dsn.prepared_statements else LENT
+        rows = await as_login.fetch(connection, query("schema/unanswered"), params)
         return {row["pid"] for row in rows} | {row["mark"] for row in rows}
 
     @property
     def local_settings(self) -> Mapping[str, str]:
         """What every transaction begins with, behind a pooler."""
-        if self._connection is None:
-            return self.dsn.local_settings(self._mark)
-        return self._connection.local_settings
+        return self._settings(self._connection)
 
     @property
     def idle(self) -> bool:
         """Connected, and outside any transaction."""
-        connection = self._connection
-        return (
-            connection is not None
-            and not connection.closed
-            and connection.info.transaction_status is TransactionStatus.IDLE
-        )
+        found = self._connection
+        if found is None or found.closed:
+            return False
+        return found.info.transaction_status is TransactionStatus.IDLE
 
     @property
     def answered_lately(self) -> bool:

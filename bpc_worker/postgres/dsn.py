@@ -34,13 +34,14 @@ class Dsn:
     prepared_statements: bool = True  # off behind pgbouncer, which also refuses session settings
     engine: bool = False  # the worker's own statements, as opposed to handlers'
     suppress_insert_notify: bool = False  # who inserts jobs here rings the bell himself
+    writable: bool = True  # False: a replica will do
 
     def conninfo(self) -> str:
         given = read_url(self.url)
         wanted: dict[str, str | int] = {
             "application_name": self.application_name[:_LONGEST_NAME],
             "connect_timeout": max(2, round(self.connect_timeout)),
-            "target_session_attrs": "read-write",
+            "target_session_attrs": "read-write" if self.writable else "any",
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,

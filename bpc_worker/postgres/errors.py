@@ -4,9 +4,19 @@ import psycopg
 from psycopg.abc import ConnDict
 from psycopg.conninfo import conninfo_to_dict
 
-from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, RunAgain, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import (
+    Code,
+    JobError,
+    Permanent,
+    Retryable,
+    RunAgain,
+    SchemaMismatch,
+    TakesNoWrites,
+    Unavailable,
+)
 
-_INFRASTRUCTURE = ("08", "57P0", "25006", "53300", "58030")
+_INFRASTRUCTURE = ("08", "57P0", "53300", "58030")
+_READ_ONLY = ("25006",)
 _RUN_AGAIN = ("40001", "40P01", "55P03")
 _RETRYABLE = ("53", "57014")
 _PERMANENT = ("22", "23", "54")  # 54: more than PostgreSQL can hold
@@ -23,6 +33,8 @@ def translate(error: psycopg.Error) -> JobError:
     message = f"{said or type(error).__name__} (SQLSTATE {state})"
     if state.startswith(_RUN_AGAIN):
         return RunAgain(state, message)
+    if state.startswith(_READ_ONLY):
+        return TakesNoWrites(Code.DB_UNAVAILABLE, message, detail={"sqlstate": state})
     if state.startswith(_INFRASTRUCTURE):
         return Unavailable(Code.DB_UNAVAILABLE, message, detail={"sqlstate": state})
     if state.startswith(_PERMANENT):

@@ -51,6 +51,7 @@ class Connection(psycopg.AsyncConnection[DictRow]):
     tuples: psycopg.AsyncRawCursor[tuple[Any, ...]] | None = None
     names: Names | None = None
     local_settings: Mapping[str, str] = {}  # of every transaction, behind a pooler
+    checks_client: bool = False  # whether its server notices by itself that we are gone
 
     async def wait(
         self,
@@ -110,8 +111,10 @@ class OwnSession:
 
 
 class LentSession:
+    """Also over a session of ours whose every transaction is somebody else's."""
+
     async def begin(self, connection: Connection) -> None:
-        await execute_pipelined(connection, None, [BEGIN, set_local(connection.local_settings)])
+        await execute_pipelined(connection, connection.names, [BEGIN, set_local(connection.local_settings)])
 
     async def fetch(self, connection: Connection, statement: Text, params: Params | None) -> list[DictRow]:
         if connection.info.transaction_status is not TransactionStatus.IDLE:
@@ -128,7 +131,7 @@ class LentSession:
 
     async def _ask(self, connection: Connection, asked: Statement) -> Table:
         together = (set_local(connection.local_settings), asked)
-        return (await fetch_pipelined(connection, None, together))[-1]
+        return (await fetch_pipelined(connection, connection.names, together))[-1]
 
     async def copy(self, connection: Connection, statement: bytes, blocks: Iterable[bytes]) -> None:
         await self.begin(connection)

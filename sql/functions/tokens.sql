@@ -30,11 +30,10 @@ $$;
 
 CREATE OR REPLACE FUNCTION bpc_create_token(
   of_tenant uuid, named text, hash bytea, of_scopes text[], of_audience text, until timestamptz
-) RETURNS uuid
+) RETURNS TABLE (token_id uuid, expires_at timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
-DECLARE
-  made uuid;
+#variable_conflict use_column
 BEGIN
   PERFORM bpc_check_may_give(of_tenant, of_scopes);
   PERFORM pg_advisory_xact_lock(hashtextextended('token ' || named, 0));
@@ -43,9 +42,8 @@ BEGIN
              AND (of_tenant IS NULL OR t.tenant_id IS NULL OR t.tenant_id = of_tenant)) THEN
     RAISE EXCEPTION 'there is a token named %', named USING ERRCODE = 'unique_violation', HINT = 'Revoke it first.';
   END IF;
-  INSERT INTO api_tokens (tenant_id, name, token_hash, scopes, audience, expires_at)
-  VALUES (of_tenant, named, hash, of_scopes, of_audience, until) RETURNING token_id INTO made;
-  RETURN made;
+  RETURN QUERY INSERT INTO api_tokens (tenant_id, name, token_hash, scopes, audience, expires_at)
+    VALUES (of_tenant, named, hash, of_scopes, of_audience, until) RETURNING api_tokens.token_id, api_tokens.expires_at;
 END
 $$;
 

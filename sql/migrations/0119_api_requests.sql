@@ -23,10 +23,8 @@ CREATE POLICY own_tenant ON api_requests USING (tenant_id = bpc_tenant());
 GRANT SELECT, INSERT (api_request_id, tenant_id, actor_id, idempotency_key, request_hash), UPDATE (status, answer)
   ON api_requests TO bpc_app;
 
-CREATE INDEX passports_serial ON passports (tenant_id, serial);
 CREATE INDEX passports_of_product ON passports (battery_product_id, passport_id);
 CREATE INDEX passport_versions_status ON passport_versions (tenant_id, status, passport_id);
-CREATE INDEX passport_builds_state ON passport_builds (tenant_id, state, build_id);
 CREATE INDEX webhook_deliveries_endpoint ON webhook_deliveries (webhook_endpoint_id, webhook_delivery_id);
 CREATE INDEX webhook_deliveries_undelivered ON webhook_deliveries (tenant_id, status, webhook_delivery_id)
   WHERE status <> 'DELIVERED';

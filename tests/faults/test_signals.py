@@ -1,11 +1,9 @@
 """A worker that cannot work says so: none of its claims is answered, or nothing it writes is kept."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from tests.support.database import Database
-from tests.support.outages import lease, watched
+from tests.support.outages import lease, standby_gone, watched
 from tests.support.worker import until, worker
 
 NO_CLAIM = """
@@ -14,18 +12,6 @@ BEGIN RAISE EXCEPTION 'not today' USING ERRCODE = '54000'; END $$;
 CREATE TRIGGER no_claim BEFORE UPDATE ON jobs FOR EACH ROW WHEN (NEW.status = 'RUNNING')
 EXECUTE FUNCTION no_claim()
 """
-
-
-@contextmanager
-def without_a_standby(db: Database) -> Iterator[None]:
-    """No COMMIT is answered inside the block: the standby that should have it is not there."""
-    try:
-        db.run("ALTER SYSTEM SET synchronous_standby_names = 'ghost'")
-        db.run("SELECT pg_reload_conf()")
-        yield
-    finally:
-        db.run("ALTER SYSTEM RESET synchronous_standby_names")
-        db.run("SELECT pg_reload_conf()")
 
 
 def test_a_worker_without_an_answered_claim_is_not_ready(db: Database) -> None:
@@ -53,7 +39,7 @@ def test_a_worker_without_an_answered_claim_is_not_ready(db: Database) -> None:
 def test_a_worker_whose_writes_are_not_kept_is_not_ready_and_says_so_once_a_minute(own_db: Database) -> None:
     with worker(own_db.url, **lease(60, 30)) as running, watched(running) as [watch]:
         running.wait_ready()
-        with without_a_standby(own_db):
+        with standby_gone(own_db.server):
             began_at = time.monotonic()
             red = watch.turns(503, after=began_at, within=30)
             time.sleep(70)

@@ -151,6 +151,9 @@ def test_an_owner_may_call_what_compares_the_tenant_and_nothing_else(db: Databas
         "bpc_gate", "bpc_login", "bpc_who",  # with the rights of whoever asks
         "bpc_create_token", "bpc_revoke_token",  # of its tenant
         "bpc_cancel_job", "bpc_retry_job", "bpc_discard_job", "bpc_retry_jobs",  # of its jobs
+        "bpc_explain_own_job", "bpc_dead_causes", "bpc_dead_page", "bpc_dead_count", "bpc_job_kinds",
+        "bpc_ask_bulk", "bpc_stop_bulk",  # of them and what is asked about them
+        "bpc_cause_pattern", "bpc_fingerprint",  # of a text
         "bpc_pause", "bpc_put_blob", "bpc_take_tokens", "bpc_resume", "bpc_same_payload",
     }  # fmt: skip
 

@@ -153,6 +153,7 @@ def domain(db: Database, tenant: str = "acme", *, signed: bool = True) -> Domain
         document_version_id=document_version_id,
     )
     _add_life(add, document_version_id, snapshot_id, product, passport_id, tenant)
+    _add_public(add, product, passport_id, passport_version_id)
     chain = uuid4()
     endpoint = add(
         "webhook_endpoints",
@@ -207,6 +208,37 @@ def _add_life(
     add("passport_predecessors", "passport_id", passport_id=passport_id, predecessor_id=former)
     add("passport_lives", "passport_life_id", passport_id=passport_id, status="re-used", reason="tested")
     add("passport_documents", "passport_id", passport_id=passport_id, document_version_id=document_version_id)
+
+
+def _add_public(
+    add: Callable[..., UUID], product: UUID, passport_id: UUID, passport_version_id: UUID
+) -> None:
+    """What the public door has of it; hosts and keys it has by triggers."""
+    host = "id.acme.example"
+    add("public_models", "gtin", host=host, gtin="09520123456788", battery_product_id=product, name="EV 78")
+    add(
+        "public_passports",
+        "passport_version_id",
+        passport_version_id=passport_version_id,
+        passport_id=passport_id,
+        unique_identifier=an_identifier(host),
+        host=host,
+        granularity="item",
+        status="SIGNED",
+        issued_at="2027-02-18T00:00:00Z",
+        law_date="2027-02-18",
+        view="view",
+    )
+    add(
+        "public_attachments",
+        "sha256",
+        passport_version_id=passport_version_id,
+        sha256=sha256(b"content"),
+        kind="instructions",
+        media_type="text/plain",
+        size=7,
+    )
+    add("public_contents", "sha256", sha256=sha256(b"content"), content=b"content")
 
 
 def an_identifier(host: str = "passports.example") -> str:

@@ -1,5 +1,6 @@
 """What tests of real processes share, short and long ones: a broker, a server that may be stopped, a line."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database
+from tests.support.other_postgres import OLDER, older_bin_dir
 from tests.support.outages import server_of_its_own
 from tests.support.rabbitmq import RabbitNode, get_node, or_skip
 from tests.support.tcp_proxy import TcpProxy
@@ -46,3 +48,20 @@ def proxy(db: Database) -> Iterator[TcpProxy]:
     """A line to the database that can be broken."""
     with TcpProxy("127.0.0.1", db.server.port) as running:
         yield running
+
+
+@pytest.fixture(scope="module", params=["newest", "older"])
+def any_db(request: pytest.FixtureRequest) -> Iterator[Database]:
+    """One for all tests of a module, in a PostgreSQL of either release."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "older":
+            folder = older_bin_dir()
+            if folder is None:
+                assert os.environ.get("CI") != "true", f"PostgreSQL {OLDER} could not be had"
+                pytest.skip(f"no PostgreSQL {OLDER} here; BPC_TEST_OLDER_PG_BIN names its programs")
+            patch.setenv("BPC_TEST_PG_BIN", str(folder))
+        with databases.postgres(databases.NO_FSYNC, in_memory=True) as server:
+            databases.make_template(server)
+            with databases.database(server) as db:
+                db.tenant()
+                yield db

@@ -16,6 +16,7 @@ from psycopg import sql
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
 from tests.support.database import Database
+from tests.support.reloads import reloaded
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.worker import Worker, until, worker
 
@@ -91,7 +92,7 @@ def stopped(pids: Sequence[int]) -> Iterator[None]:
 
 @contextmanager
 def read_only(server: Server) -> Iterator[None]:
-    """Like a primary that was demoted: it answers, but takes no writes."""
+    """Like a primary that was demoted: it answers, but takes no writes. Whatever began before that may."""
     try:
         _set_read_only(server, "on")
         yield
@@ -133,7 +134,7 @@ def _commit_waits(
 
 
 def _set_read_only(server: Server, value: str) -> None:
-    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+    with reloaded(server), psycopg.connect(server.url("postgres"), autocommit=True) as connection:
         connection.execute("SET default_transaction_read_only = off")
         connection.execute(
             sql.SQL("ALTER SYSTEM SET default_transaction_read_only = {}").format(sql.Literal(value))
@@ -262,7 +263,19 @@ class Outage:
 
     def turns_red(self) -> float:
         """Wait until neither worker is ready; how long the slower one took."""
-        slowest = max(watch.turns(503, after=self.began_at, within=RED_WITHIN + 10) for watch in self.watches)
+        return self._turned_red(after=self.began_at)
+
+    def stays_red(self, seconds: float) -> None:
+        """What is wrong since now turns both workers red, and nothing turns them green again."""
+        since = time.monotonic()
+        turned = self._turned_red(after=since)
+        print(f"ready 503 after {turned:.1f} s")
+        time.sleep(max(0.0, since + seconds - time.monotonic()))
+        green = [watch.first_ready(200, after=since + turned) for watch in self.watches]
+        assert green == [None, None]
+
+    def _turned_red(self, *, after: float) -> float:
+        slowest = max(watch.turns(503, after=after, within=RED_WITHIN + 10) for watch in self.watches)
         assert slowest <= RED_WITHIN
         return slowest
 

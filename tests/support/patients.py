@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -19,6 +19,7 @@ from bpc_worker.cli import main
 from bpc_worker.observability import log
 from bpc_worker.postgres.embedded.server import Server
 from bpc_worker.postgres.migrate import migrate
+from tests.support.reloads import reloaded
 from tests.support.worker import COMMAND, environment
 
 TEMPLATE = "patient_template"
@@ -90,7 +91,8 @@ class Patient:
 
     def run(self, statement: str) -> list[dict[str, object]]:
         """As the superuser."""
-        with psycopg.connect(self.superuser_url, autocommit=True, row_factory=dict_row) as connection:
+        connected = psycopg.connect(self.superuser_url, autocommit=True, row_factory=dict_row)
+        with self._heeded(statement), connected as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description is not None else []
 
@@ -123,13 +125,17 @@ class Patient:
 
     def paste(self, statements: str, *, into: str | None = None) -> str:
         """Into psql, as a superuser would."""
-        ran = subprocess.run(
-            [self.server.bin_dir / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-",
-             self.server.url(into or self.name)],
-            input=statements, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        with self._heeded(statements):
+            ran = subprocess.run(
+                [self.server.bin_dir / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-",
+                 self.server.url(into or self.name)],
+                input=statements, capture_output=True, text=True, timeout=60, check=False,
+            )  # fmt: skip
         assert ran.returncode == 0, f"{statements}\n{ran.stderr}"
         return ran.stdout
+
+    def _heeded(self, statements: str) -> AbstractContextManager[None]:
+        return reloaded(self.server) if "pg_reload_conf()" in statements else nullcontext()
 
 
 def make_template(server: Server) -> None:

@@ -40,11 +40,12 @@ def environment(url: str, **settings: object) -> dict[str, str]:
 class Worker:
     before: ClassVar[Sequence[str]] = ()  # a program that starts it, somewhere else or in another way
     program: Sequence[str] = COMMAND
+    command: ClassVar[str] = "run"
 
     def __init__(self, url: str, *arguments: str, **settings: object) -> None:
         env = environment(url, **settings)
         self._logs_json = env["BPC_LOG_FORMAT"] == "json"
-        self._process = self._start([*self.program, "run", *arguments], env)
+        self._process = self._start([*self.program, self.command, *arguments], env)
         self.lines: list[dict[str, object]] = []
         self.raw: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)

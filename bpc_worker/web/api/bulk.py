@@ -49,7 +49,7 @@ class Bulk:
         ]  # fmt: skip
 
     async def start(self, request: Request) -> Answer:
-        """Each line is a transaction, and under the call's key one of its own: so it can go on after a stop."""
+        """Each line is a transaction, with a key of its own under that of the call."""
         if media_type_of(request) != NDJSON:
             raise refuse_media_type(NDJSON)
         lines = lines_of(request.given(bytes), _MOST_LINES)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import msgspec
 
 from bpc_worker.carrier.errors import CarrierError
-from bpc_worker.carrier.label import Format
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.carriers import identifiers
 from bpc_worker.pipeline.one_transaction import OneTransaction
@@ -67,11 +66,13 @@ class Carriers:
         return [
             ApiRoute("POST", "/v1/carriers", self.make, needs("write", changes=True), body=NewCarriers,
                      says="Draw the codes of batteries: pictures, sheets of labels, or all in a zip.",
-                     about="Carriers", gives={each: bytes for each in _MEDIA_TYPES.values()}),
+                     about="Carriers", gives=dict.fromkeys(_MEDIA_TYPES.values(), bytes)),
         ]  # fmt: skip
 
     async def make(self, request: Request) -> Answer:
         told = request.given(NewCarriers)
+        if told.format in {Picture.PNG, Picture.SVG} and len(set(told.serials)) != 1:
+            raise Permanent(Code.VALIDATION_ERROR, f"a {told.format} is of one battery; ask for a zip")
 
         async def act(one: OneTransaction) -> Raw:
             known = await _known(one, told)
@@ -109,8 +110,6 @@ def _drawn(told: NewCarriers, known: Mapping[str, dict[str, str]]) -> bytes:
         if told.format is Picture.PDF:
             [sheets] = [data for name, data in drawn(order).items() if name.startswith("pdf/")]
             return sheets
-        if len(order.labels) != 1:
-            raise CarrierError(f"a {told.format} is of one battery; ask for a zip")
         draw = png if told.format is Picture.PNG else svg
         return draw(code_of(order.labels[0].identifier, order.printing))
     except CarrierError as error:
@@ -119,7 +118,7 @@ def _drawn(told: NewCarriers, known: Mapping[str, dict[str, str]]) -> bytes:
 
 def _order(told: NewCarriers, known: Mapping[str, dict[str, str]]) -> "Order":
     from bpc_worker.carrier.code import Printing
-    from bpc_worker.carrier.label import FORMATS
+    from bpc_worker.carrier.label import FORMATS, Format
     from bpc_worker.carrier.lists import Entry, labels_of
     from bpc_worker.carrier.order import Order
     from bpc_worker.carrier.template import of_category

@@ -1,8 +1,8 @@
-"""Pages of lists: where the next one begins is an opaque word, and means the same however often it is asked."""
+"""Pages of lists: where the next one begins is an opaque word that means the same whenever it is asked."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -29,12 +29,12 @@ class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             return None
         try:
             padded = self.after + "=" * (-len(self.after) % 4)
-            name, key = msgspec.json.decode(urlsafe_b64decode(padded.encode("ascii")), type=tuple[str, kind])
+            name, key = msgspec.json.decode(urlsafe_b64decode(padded.encode("ascii")), type=tuple[str, Any])
+            found = msgspec.convert(key, kind)
         except (ValueError, msgspec.DecodeError) as error:  # UnicodeEncodeError is one
             raise _no_cursor() from error
         if name != of:
             raise _no_cursor()
-        found: T = key
         return found
 
 
@@ -42,9 +42,7 @@ def _no_cursor() -> Permanent:
     return Permanent(Code.VALIDATION_ERROR, "after: it is no `next` of this list")
 
 
-def page(
-    of: str, query: PageQuery, found: Sequence[T], key: Callable[[T], object], request: Request
-) -> Data:
+def page(of: str, query: PageQuery, found: Sequence[T], key: Callable[[T], object], request: Request) -> Data:
     """Of one more than were asked for, if there are more."""
     shown = found[: query.limit]
     word = cursor(of, key(shown[-1])) if len(found) > query.limit else None

@@ -20,7 +20,9 @@ class ApiRoute(Route):
 
     about: str = ""  # the group it is listed under
     statuses: tuple[int, ...] = (200,)  # of answers that are no problem
-    takes: Mapping[str, Any] = field(default_factory=dict)  # type of a body by its media type, where `body` is bytes
+    takes: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # type of a body by its media type, where `body` is bytes
     gives: Mapping[str, Any] = field(default_factory=dict)  # the same of answers, where they are not all JSON
     headers: Mapping[str, str] = field(default_factory=dict)  # of the request: what each is for
     waits: bool = False  # whether it heeds Prefer: wait

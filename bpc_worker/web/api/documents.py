@@ -111,7 +111,7 @@ class DocumentsQuery(PageQuery, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class UploadForm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The parts of multipart/form-data; `file` has the bytes, and a name that is `external_ref` by default."""
+    """Parts of multipart/form-data; `file` has the bytes, and a name that is `external_ref` by default."""
 
     file: bytes
     kind: str
@@ -165,9 +165,7 @@ class Documents:
         return _sent(sent.job_id, found)
 
     async def shown(self, request: Request) -> Answer:
-        found = as_type(
-            await self.api.read(request, sent_detail, request.path_args["id"]), DocumentDetail
-        )
+        found = as_type(await self.api.read(request, sent_detail, request.path_args["id"]), DocumentDetail)
         return Data(await self._waited(request, found))
 
     async def _waited(self, request: Request, found: DocumentDetail) -> DocumentDetail:

@@ -107,7 +107,10 @@ async def _forget(database: WebDatabase) -> None:
         await asyncio.sleep(_FORGET_SECONDS)
         try:
             async with database.keeper() as link:
-                while value(await link.run(query("api/forget_requests"), {"page": _PAGE}, timeout=60.0), int) == _PAGE:
+                while (
+                    value(await link.run(query("api/forget_requests"), {"page": _PAGE}, timeout=60.0), int)
+                    == _PAGE
+                ):
                     pass
         except JobError as error:
             _log.warning("forget_failed", error_code=error.code, error_message=error.message)

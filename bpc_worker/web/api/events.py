@@ -60,7 +60,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """In the order of the audit trail's leaves: times are not that of commits, by which one would be missed."""
+    """In the order of the audit trail's leaves: by their times one that commits late would be missed."""
 
     api: Api
     numbered_at: dict[TenantId, float]

@@ -1,4 +1,4 @@
-"""What is handed out of a version: bundle, views, the document after EN 18223, the tree of a number, the code."""
+"""What is handed out of a version: bundle, views, the document after EN 18223, derivations, the code."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -18,14 +18,14 @@ _NEXT: Final[Mapping[str, str]] = {
     Code.PAYLOAD_TOO_LARGE: "send less at a time",
     Code.QUEUE_FULL: "wait as long as Retry-After says, and repeat the call with the same Idempotency-Key",
     Code.RATE_LIMITED: "wait as long as Retry-After says, and repeat the call",
-    Code.DB_UNAVAILABLE: "wait as long as Retry-After says, and repeat the call with the same Idempotency-Key",
     Code.RULE_PKG_NOT_PUBLISHED: "name rules that are published, or have them tested and published",
-    Code.PASSPORT_INCOMPLETE: "`GET /v1/passports/{id}/gaps` says what is missing; send it in, and build again",
+    Code.PASSPORT_INCOMPLETE: "`GET /v1/passports/{id}/gaps` says what is missing; send it, and build again",
     Code.WEBHOOK_GONE: "switch the endpoint on: `POST /v1/webhooks/{id}:enable`",
     Code.WEBHOOK_BLOCKED: "name an address that anybody can reach by https",
     Code.REPLAY_MISMATCH: "do not rely on it, and tell whoever operates this",
-    Code.CONFIG_MISSING: "tell whoever operates this: `bpc-worker doctor` names the setting",
 }  # fmt: skip
+
+_SERVER_ERROR: Final = 500
 
 
 def helped(route: ApiRoute) -> ApiRoute:
@@ -36,6 +36,8 @@ def helped(route: ApiRoute) -> ApiRoute:
             return await route.handle(request)
         except JobError as error:
             problem, headers = problem_of(error)
+            if problem.status >= _SERVER_ERROR:
+                raise
             said = _NEXT.get(problem.code)
             raise Refused(
                 problem.status, problem.code, problem.detail, next_=said, headers=headers

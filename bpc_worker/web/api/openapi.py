@@ -1,4 +1,4 @@
-"""The API's own description, OpenAPI 3.1: made of the table of routes and their types, so it cannot lag behind."""
+"""The API's own description, OpenAPI 3.1: made of the table of routes and their types."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -126,7 +126,9 @@ def _bodies(route: ApiRoute) -> dict[str, Any]:
 
 def _may_be_empty(route: ApiRoute) -> bool:
     """One of whose members none is needed."""
-    kinds = [kind for kind in route.takes.values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    kinds = [
+        kind for kind in route.takes.values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    ]
     return len(kinds) == 1 and not any(each.required for each in msgspec.structs.fields(kinds[0]))
 
 

@@ -1,4 +1,4 @@
-"""What a caller says about how it wants to be answered: how long it waits, with which key, how urgent it is."""
+"""How a caller wants to be answered: how long it waits, under which key, how urgent it is."""
 
 import re
 from typing import Final
@@ -38,12 +38,11 @@ def priority(request: Request, wanted: str | int | None) -> Priority | None:
     try:
         found = Priority.named(wanted)
     except ValueError:
-        raise Permanent(
-            Code.VALIDATION_ERROR, "priority: 0 to 3, or critical, high, normal, low"
-        ) from None
+        raise Permanent(Code.VALIDATION_ERROR, "priority: 0 to 3, or critical, high, normal, low") from None
     if found < request.identity.most_urgent:
         most = request.identity.most_urgent
         raise Permanent(
-            Code.FORBIDDEN, f"priority {int(found)} needs the scope priority:{int(found)}; this token has {most}"
+            Code.FORBIDDEN,
+            f"priority {int(found)} needs the scope priority:{int(found)}; this token has {most}",
         )
     return found

@@ -1,9 +1,10 @@
 """Products, and the batteries of one: their serial numbers, each with its passport and its identifier."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 import msgspec
@@ -28,6 +29,8 @@ from bpc_worker.web.layer.answers import Answer, Data
 from bpc_worker.web.layer.problems import Refused
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import needs
+
+T = TypeVar("T")
 
 _ABOUT = "Products"
 _MOST_SERIALS = 10_000
@@ -125,10 +128,8 @@ class Products:
 
     async def listed(self, request: Request) -> Answer:
         query = request.asked(PageQuery)
-        after = query.behind("products", str)
-        found = await self.api.read(
-            request, partial(_rows, "api/products", Product, after=after, limit=query.limit + 1)
-        )
+        params = {"after": query.behind("products", str), "limit": query.limit + 1}
+        found = await self.api.read(request, partial(_rows, "api/products", Product, params))
         return page("products", query, found, lambda each: each.identifier, request)
 
     async def shown(self, request: Request) -> Answer:
@@ -142,11 +143,12 @@ class Products:
     async def serials(self, request: Request) -> Answer:
         query = request.asked(PageQuery)
         product = await self.api.read(request, find_product, request.path_args["id"])
-        wanted = {"battery_product_id": product.battery_product_id, "limit": query.limit + 1}
-        after = query.behind("serials", UUID)
-        found = await self.api.read(
-            request, partial(_rows, "api/serials", Battery, after=after, **wanted)
-        )
+        params = {
+            "battery_product_id": product.battery_product_id,
+            "after": query.behind("serials", UUID),
+            "limit": query.limit + 1,
+        }
+        found = await self.api.read(request, partial(_rows, "api/serials", Battery, params))
         return page("serials", query, found, lambda each: each.passport_id, request)
 
     async def add_serials(self, request: Request) -> Answer:
@@ -162,16 +164,13 @@ class Products:
 
 
 async def find_product(pipeline: PipelineSession, wanted: str) -> Product:
-    params = {"id": uuid_or_none(wanted), "wanted": wanted}
-    found = await _rows("api/product", Product, pipeline, **params)
+    found = await _rows("api/product", Product, {"id": uuid_or_none(wanted), "wanted": wanted}, pipeline)
     if not found:
         raise Permanent(Code.NOT_FOUND, "there is no such product")
     return found[0]
 
 
-async def _rows(
-    name: str, kind: type[msgspec.Struct], pipeline: PipelineSession, **params: object
-) -> list[msgspec.Struct]:
+async def _rows(name: str, kind: type[T], params: Mapping[str, object], pipeline: PipelineSession) -> list[T]:
     async with pipeline.reading() as tx:
         rows = await tx.query(name, {"tenant_id": pipeline.tenant_id, **params})
     return [as_type(dict(row), kind) for row in rows]
@@ -185,12 +184,14 @@ async def _add(told: NewProduct, one: OneTransaction) -> Data:
         await change_product(one, data)
     found = await find_product(one, told.identifier)
     others = [
-        name for name, text in members.items() if text is not None and not _same(name, getattr(found, name), text)
+        name
+        for name, text in members.items()
+        if text is not None and not _same(name, getattr(found, name), text)
     ]
     if others:
         raise Refused(
             409, Code.VALIDATION_ERROR, f"{told.identifier} is there with another {', '.join(others)}",
-            next_="send it with \"change\": true, if that is meant",
+            next_='send it with "change": true, if that is meant',
         )  # fmt: skip
     location = {"Location": f"/v1/products/{made.battery_product_id}"}
     return Data(found, 201 if is_new else 200, headers=location)
@@ -231,9 +232,7 @@ async def _take(one: OneTransaction, product: Product, told: NewSerials) -> Data
             one, product.identifier, told.serials, granularity=told.granularity, leave=leave
         )
     else:
-        made = await make_serials(
-            one, product.identifier, most, granularity=told.granularity, leave=leave
-        )
+        made = await make_serials(one, product.identifier, most, granularity=told.granularity, leave=leave)
     return _taken(product, made.passports, made)
 
 
@@ -254,9 +253,7 @@ async def _take_list(one: OneTransaction, product: Product, told: NewSerials, le
     if told.rules is not None and told.law_date is not None:
         versions = Versions(told.rules, told.law_date)
     jobs = await take_list(one, product.identifier, document, versions=versions, leave=leave)
-    taken = SerialsTaken(
-        product=product.identifier, added=count, warnings=[], passports=[], jobs=[*jobs]
-    )
+    taken = SerialsTaken(product=product.identifier, added=count, warnings=[], passports=[], jobs=[*jobs])
     return Data(taken, 201)
 
 

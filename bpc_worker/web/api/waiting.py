@@ -1,4 +1,4 @@
-"""Those who wait for the end of something: one look a second for all of a process, none while nobody waits."""
+"""Those who wait for an end: one look a second for all of a process, and none while nobody waits."""
 
 import asyncio
 from enum import StrEnum

@@ -120,7 +120,11 @@ class WebhookRoutes:
 
         async def act(one: OneTransaction) -> Data:
             made = await add_endpoint(
-                one, told.url, event_types=told.event_types, max_attempts=told.max_attempts, secret=told.secret
+                one,
+                told.url,
+                event_types=told.event_types,
+                max_attempts=told.max_attempts,
+                secret=told.secret,
             )
             location = {"Location": f"/v1/webhooks/{made.webhook_endpoint_id}"}
             return Data(_keys(made), 201, headers=location)
@@ -162,9 +166,7 @@ class WebhookRoutes:
 
         return await self._once(request, None, act)
 
-    async def _once(
-        self, request: Request, told: object, act: Act, keeps: Keeps = Keeps.ANSWER
-    ) -> Answer:
+    async def _once(self, request: Request, told: object, act: Act, keeps: Keeps = Keeps.ANSWER) -> Answer:
         async with self.api.pipeline(request) as pipeline:
             return await once(pipeline, request, told, act, keeps=keeps)
 

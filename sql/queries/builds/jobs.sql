@@ -1,5 +1,5 @@
--- The jobs of a build, found by their keys, as far as they are there: a job is not looked for by its correlation id, which
--- has no index. The keys become texts first: only what cannot leak looks into an index behind the view.
+-- The jobs that a build rests on now, as far as they are there, by their keys: not those of an earlier try. The keys become
+-- texts first: only what cannot leak looks into an index behind the view.
 WITH keys AS MATERIALIZED (
   SELECT 'INGEST_DOCUMENT' AS type, concat_ws(' ', d.build_id, d.external_ref, d.sent) AS key, d.external_ref AS file
   FROM passport_build_documents AS d

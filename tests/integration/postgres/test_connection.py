@@ -20,6 +20,7 @@ from bpc_worker.jobs.errors import (
     Retryable,
     RunAgain,
     SchemaMismatch,
+    TakesNoWrites,
     Unavailable,
 )
 from bpc_worker.postgres.connection import Link
@@ -378,7 +379,7 @@ PROVOKED = [
     Provoked("08006", Unavailable, AWAY, raised("08006")),
     Provoked("57P01", Unavailable, AWAY, (b"SELECT pg_terminate_backend(pg_backend_pid())",)),
     Provoked("57P02", Unavailable, AWAY, raised("57P02")),
-    Provoked("25006", Unavailable, AWAY, (b"BEGIN READ ONLY", b"CREATE TABLE t ()")),
+    Provoked("25006", TakesNoWrites, AWAY, (b"BEGIN READ ONLY", b"CREATE TABLE t ()")),
     Provoked("53300", Unavailable, AWAY, raised("53300")),
     Provoked("58030", Unavailable, AWAY, (b"SELECT pg_read_binary_file('/proc/self/mem', 0, 10)",)),
     Provoked("40001", RunAgain, AWAY, raised("40001")),

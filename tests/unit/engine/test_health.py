@@ -4,9 +4,19 @@ import pytest
 
 from bpc_worker.engine.health import Health
 from bpc_worker.engine.outages import EVER
-from bpc_worker.jobs.errors import Code, JobError, Permanent, Retryable, RunAgain, SchemaMismatch, Unavailable
+from bpc_worker.jobs.errors import (
+    Code,
+    JobError,
+    Permanent,
+    Retryable,
+    RunAgain,
+    SchemaMismatch,
+    TakesNoWrites,
+    Unavailable,
+)
 
 AWAY = Unavailable(Code.DB_UNAVAILABLE, "no database")
+READ_ONLY = TakesNoWrites(Code.DB_UNAVAILABLE, "cannot execute UPDATE")
 MISFIT = SchemaMismatch("42703", "no such column")
 
 
@@ -213,6 +223,29 @@ def test_a_sign_of_life_that_is_not_written_stays_red_although_others_are_answer
     health.note_pulse(None)
     assert health.ready()["database"] == "ok"
     assert health.database_trouble is None
+
+
+def test_a_database_that_takes_no_writes_is_red_until_one_is_taken(health: Health) -> None:
+    """Whoever was refused, a reaper or a settle: an empty claim only reads, and is answered all the time."""
+    health.note_claim()
+    for refused in (health.note_database, health.note_holder):
+        refused(READ_ONLY)
+        health.note_claim()
+        assert health.ready()["database"] == "not written: cannot execute UPDATE"
+        assert health.database_trouble == "cannot execute UPDATE"  # so the next pulse comes at once
+
+        health.note_pulse(None)
+        assert health.ready()["database"] == "ok"
+
+
+@pytest.mark.parametrize("error", [RunAgain("55P03", "locked"), MISFIT])
+def test_a_refusal_of_another_kind_says_that_writes_are_taken(health: Health, error: JobError) -> None:
+    health.note_claim()
+    health.note_database(READ_ONLY)
+    health.note_pulse(error)
+    health.note_claim()
+
+    assert health.ready()["database"] == "ok"
 
 
 @pytest.mark.parametrize("error", [RunAgain("55P03", "locked"), MISFIT])

@@ -3,7 +3,6 @@ while the table is empty, young, large, and full of finished jobs; for a plan, o
 """
 
 import json
-import os
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -12,9 +11,7 @@ import pytest
 
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.sql_files import prepared
-from tests.support import database as databases
 from tests.support.database import Database
-from tests.support.other_postgres import OLDER, older_bin_dir
 
 Node = dict[str, object]
 
@@ -24,22 +21,6 @@ SELECT (SELECT min(tenant_id::text)::uuid FROM tenants), 'TYPE_' || g % 7, 'defa
        CASE WHEN g % 3 = 0 THEN 'QUEUED' ELSE 'SUCCEEDED' END, now() - g * interval '1 ms', now(), 'k' || g
 FROM generate_series(1, 30000) AS g
 """
-
-
-@pytest.fixture(scope="module", params=["newest", "older"])
-def any_db(request: pytest.FixtureRequest) -> Iterator[Database]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "older":
-            folder = older_bin_dir()
-            if folder is None:
-                assert os.environ.get("CI") != "true", f"PostgreSQL {OLDER} could not be had"
-                pytest.skip(f"no PostgreSQL {OLDER} here; BPC_TEST_OLDER_PG_BIN names its programs")
-            patch.setenv("BPC_TEST_PG_BIN", str(folder))
-        with databases.postgres(databases.NO_FSYNC, in_memory=True) as server:
-            databases.make_template(server)
-            with databases.database(server) as db:
-                db.tenant()
-                yield db
 
 
 @pytest.fixture(scope="module", params=["empty", "not analysed", "analysed"])
@@ -116,14 +97,19 @@ SET client_min_messages = log;
 
 def claim_steps(db: Database, **other: object) -> list[Node]:
     """How every step of a claim read `jobs`; nothing of it stays."""
-    statement, told = prepared("jobs/claim"), []
+    statement = prepared("jobs/claim")
     values = ", ".join(str((CLAIM | other).get(name, "NULL")) for name in statement.names)
+    return steps(db, b"PREPARE wanted AS " + statement.text, f"EXECUTE wanted ({values})")
+
+
+def steps(db: Database, prepare: bytes, execute: str) -> list[Node]:
+    told: list[str] = []
     conninfo = Dsn(url=db.url, application_name="plans", engine=True).conninfo()
     with psycopg.connect(conninfo) as connection:
-        connection.execute(b"PREPARE wanted AS " + statement.text)
+        connection.execute(prepare)
         connection.execute(TELL_EVERY_STEP)
         connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
-        connection.execute(f"EXECUTE wanted ({values})".encode())
+        connection.execute(execute.encode())
         connection.rollback()
     plans = [json.loads(text[text.index("{") :])["Plan"] for text in told if "plan:" in text]
     return [node for plan in plans for node in _nodes(plan) if node.get("Relation Name") == "jobs"]
@@ -168,6 +154,44 @@ def test_a_claim_that_looks_everywhere_reads_few_rows(table: Database) -> None:
     # An older PostgreSQL tells the rows of all loops as a whole number for each.
     assert read in ((7 * 4 + 20, 7 * 4 + 20 + 1) if queued else (0,))
     assert not any(node.get("Rows Removed by Filter") for node in reading)
+
+
+LATER = """
+INSERT INTO jobs (tenant_id, type, queue, priority, scheduled_at)
+SELECT (SELECT min(tenant_id::text)::uuid FROM tenants), 'TYPE_' || g % 7, 'default', g % 4,
+       now() + interval '1 day'
+FROM generate_series(1, 30000) AS g
+"""
+FEW_DUE = (
+    "UPDATE jobs SET scheduled_at = now() - interval '1 s' WHERE idempotency_key IN ('k3', 'k30', 'k300')"
+)
+ALL_LATER = "UPDATE jobs SET scheduled_at = now() + interval '1 day' WHERE status = 'QUEUED'"
+HANDLES = """
+INSERT INTO workers
+  (worker_id, host, pid, release, types, queues, concurrency, started_at, seen_at, expires_at)
+VALUES ('w', 'h', 1, '1', ARRAY(SELECT 'TYPE_' || g FROM generate_series(0, 6) AS g), '{default}', 10,
+        now(), now(), now() + interval '1 hour')
+"""
+PAUSES = "SELECT bpc_pause('tenant', gen_random_uuid()::text, 'by a test')"
+
+
+@pytest.mark.parametrize("handled", [HANDLES, None])
+@pytest.mark.parametrize("pauses", [PAUSES, None])
+def test_how_many_workers_are_needed_is_asked_by_places(
+    table: Database, handled: str | None, pauses: str | None
+) -> None:
+    """Neither what has ended nor what lies in the future is read, but the first row of each place."""
+    before = [each for each in (handled, pauses) if each is not None]
+    is_empty = not table.run("SELECT FROM jobs LIMIT 1")
+    if not is_empty:
+        before += [LATER, ALL_LATER, FEW_DUE]
+    found = steps(table, "; ".join(["SELECT 1", *before]).encode(), "SELECT bpc_desired_workers(1)")
+
+    assert found
+    assert {_through(node) for node in found} <= {"jobs_probe", "jobs_ring", "jobs_leased", "jobs_suspect"}
+    assert not any(node.get("Rows Removed by Filter") for node in found)
+    read = sum(round(node["Actual Rows"] * node["Actual Loops"]) for node in found)  # type: ignore[operator]
+    assert read <= (0 if is_empty else 7 * 4 + 50)
 
 
 def test_no_plan_is_compiled(table: Database) -> None:

@@ -1,0 +1,1 @@
+"""The doors: pages and interfaces over HTTP, each on a listener of its own and behind its own lock."""

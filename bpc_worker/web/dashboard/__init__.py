@@ -1,0 +1,1 @@
+"""For operators: what waits, what is dead, and what to do."""

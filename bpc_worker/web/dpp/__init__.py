@@ -1,0 +1,1 @@
+"""The standard read interface, after EN 18222."""

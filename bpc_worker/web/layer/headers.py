@@ -1,0 +1,28 @@
+"""The headers of every answer: what a browser may do with it, and who may keep it."""
+
+from collections.abc import Mapping
+from typing import Final
+
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SECURITY: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+OWN_ORIGIN_ONLY: Final[Mapping[str, str]] = {"Cross-Origin-Resource-Policy": "same-origin"}
+ANY_ORIGIN: Final[Mapping[str, str]] = {
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "ETag, Link",
+}
+_HTTPS_ONLY: Final = {"Strict-Transport-Security": "max-age=31536000"}
+
+
+def security_headers(*, cors: bool, scheme: str) -> dict[str, str]:
+    found = {**SECURITY, **(ANY_ORIGIN if cors else OWN_ORIGIN_ONLY)}
+    return found | _HTTPS_ONLY if scheme == "https" else found

@@ -1,0 +1,50 @@
+"""The texts of pages, a file for each language; another language is another file."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+MAIN: Final = "en"
+
+
+class Language:
+    def __init__(self, tag: str, texts: Mapping[str, str], otherwise: Mapping[str, str]) -> None:
+        self.tag = tag
+        self._texts = {**otherwise, **texts}
+
+    def text(self, name: str, **values: object) -> str:
+        """KeyError where no language has it."""
+        return self._texts[name].format_map({key: str(each) for key, each in values.items()})
+
+    def has(self, name: str) -> bool:
+        return name in self._texts
+
+
+@cache
+def all_languages() -> Mapping[str, Language]:
+    """By their tags, English first."""
+    folder = files("bpc_worker.web") / "texts"
+    found = {
+        each.name.removesuffix(".toml"): _flat(tomllib.loads(each.read_text(encoding="utf-8")))
+        for each in folder.iterdir()
+        if each.name.endswith(".toml")
+    }
+    tags = [MAIN, *sorted(found.keys() - {MAIN})]
+    return {tag: Language(tag, found[tag], found[MAIN]) for tag in tags}
+
+
+def choose(wanted: Sequence[str]) -> Language:
+    known = all_languages()
+    return next((known[tag] for tag in wanted if tag in known), known[MAIN])
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = str(value)
+    return found

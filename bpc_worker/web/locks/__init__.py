@@ -1,0 +1,1 @@
+"""Who asks, and what it may do: tokens, sessions of a browser, identities from a proxy."""

@@ -1,0 +1,2 @@
+-- Whether it was in force until now.
+SELECT bpc_revoke_token(%(token_id)s) AS revoked

@@ -1,0 +1,1 @@
+SELECT bpc_begin_session(%(token)s, %(session)s, %(seconds)s) AS ends

@@ -1,0 +1,1 @@
+SELECT bpc_end_session(%(session)s) AS ended

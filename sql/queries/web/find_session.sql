@@ -1,0 +1,1 @@
+SELECT state, tenant_id, name, scopes, audience FROM bpc_find_session(%(hash)s)
