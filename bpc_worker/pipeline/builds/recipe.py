@@ -18,7 +18,7 @@ from bpc_worker.domain.ingesting import mapping_text
 
 MAX_BYTES = 65_536  # of the text, and of a mapping
 
-_OF_MANY = "SERIALS"  # a list of batteries is no part of one
+OF_MANY = "SERIALS"  # a list of batteries is no part of one
 _MOST_DOCUMENTS = 100
 _NO_LAW_DATE = (
     "law_date is missing: the law of the day applies on which the battery is placed on the market; "
@@ -197,7 +197,7 @@ def _one_of(words: Sequence[str]) -> Callable[[object], str]:
 
 
 def _kind_of_one(value: object) -> str:
-    return _one_of([each for each in KINDS if each != _OF_MANY])(value)
+    return _one_of([each for each in KINDS if each != OF_MANY])(value)
 
 
 def _mapping(value: object, read_file: ReadFile) -> Mapping[str, object]:

@@ -2,11 +2,10 @@
 
 import msgspec
 
-from bpc_worker.documents.model import OF_ITEMS
 from bpc_worker.handler_api import Tx
 from bpc_worker.jobs.errors import Code, Permanent
 from bpc_worker.pipeline.builds.folder import Document, Folder, Manifest
-from bpc_worker.pipeline.builds.recipe import DocumentEntry, SentEntry, named_twice
+from bpc_worker.pipeline.builds.recipe import OF_MANY, DocumentEntry, SentEntry, named_twice
 from bpc_worker.pipeline.documents import sent_before
 from bpc_worker.pipeline.session import PipelineSession
 
@@ -38,7 +37,7 @@ async def _sent(pipeline: PipelineSession, tx: Tx, entry: SentEntry) -> Document
         number_format=entry.number_format or found.number_format,
         mapping=mapping,
     )
-    if declared.kind in OF_ITEMS:
+    if declared.kind == OF_MANY:
         message = f"{declared.file} is about many batteries ({declared.kind}); a build is about one"
         raise Permanent(Code.VALIDATION_ERROR, message)
     return Document(declared, None, found.sha256)

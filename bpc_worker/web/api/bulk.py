@@ -9,12 +9,14 @@ from typing import Any
 import msgspec
 
 from bpc_worker.jobs.errors import JobError, Unavailable
+from bpc_worker.observability import log
 from bpc_worker.pipeline.builds.listing import ShownBuild
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.web.api.bodies import as_json, lines_of, media_type_of, refuse_media_type
 from bpc_worker.web.api.builds import ABOUT, BuildManifest, BuildQuery, begin, manifest_of
 from bpc_worker.web.api.context import Api
 from bpc_worker.web.api.described import NDJSON, ApiRoute
+from bpc_worker.web.api.helped import in_words_of_an_api
 from bpc_worker.web.api.once import Call, digest_of
 from bpc_worker.web.api.preferences import idempotency_key, priority
 from bpc_worker.web.layer.answers import Answer, Raw
@@ -22,6 +24,7 @@ from bpc_worker.web.layer.problems import Problem, Refused, problem_of
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import needs
 
+_log = log.get("web")
 _MOST_LINES = 1000
 _MOST_BYTES = 8 * 1024 * 1024
 
@@ -76,8 +79,10 @@ async def _carried_out(
             call = Call(pipeline, line_key, sha256(line).digest())
             answer = await call.carried_out(partial(begun, manifest))
         except (JobError, Refused) as error:
-            away = error if isinstance(error, Unavailable) else away  # nobody waits for it a thousand times
-            problem, _ = problem_of(error)
+            if isinstance(error, Unavailable) and away is None:
+                away = error  # nobody waits for it a thousand times
+                _log.warning("request_failed", error_code=error.code, error_message=error.message)
+            problem, _ = problem_of(in_words_of_an_api(error))
             yield _line(BulkLine(line=number, status=problem.status, problem=problem))
         else:
             build = msgspec.json.decode(answer.body, type=ShownBuild)

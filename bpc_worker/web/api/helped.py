@@ -35,12 +35,16 @@ def helped(route: ApiRoute) -> ApiRoute:
         try:
             return await route.handle(request)
         except JobError as error:
-            problem, headers = problem_of(error)
-            if problem.status >= _SERVER_ERROR:
+            if problem_of(error)[0].status >= _SERVER_ERROR:
                 raise
-            said = _NEXT.get(problem.code)
-            raise Refused(
-                problem.status, problem.code, problem.detail, next_=said, headers=headers
-            ) from error
+            raise in_words_of_an_api(error) from error
 
     return replace(route, handle=handle)
+
+
+def in_words_of_an_api(error: JobError | Refused) -> Refused:
+    if isinstance(error, Refused):
+        return error
+    problem, headers = problem_of(error)
+    said = _NEXT.get(problem.code)
+    return Refused(problem.status, problem.code, problem.detail, next_=said, headers=headers)

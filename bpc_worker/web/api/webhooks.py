@@ -56,7 +56,9 @@ class NewWebhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """`event_types`: those that are sent; `*` for all. `secret`: your own, as Standard Webhooks has it."""
 
     url: Annotated[str, msgspec.Meta(min_length=1, max_length=2048)]
-    event_types: Annotated[list[str], msgspec.Meta(min_length=1, max_length=100)] = [ALL_EVENTS]
+    event_types: Annotated[list[str], msgspec.Meta(min_length=1, max_length=100)] = msgspec.field(
+        default_factory=lambda: [ALL_EVENTS]
+    )
     max_attempts: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
     secret: str | None = None
 

@@ -5,8 +5,8 @@ SELECT b.build_id, b.passport_id, p.serial, product.identifier AS product, p.uni
 FROM passport_builds AS b
 JOIN passports AS p USING (tenant_id, passport_id)
 JOIN battery_products AS product ON product.battery_product_id = b.battery_product_id
-JOIN rule_package_versions AS r USING (tenant_id, rule_package_version_id)
-JOIN rule_packages AS k USING (tenant_id, rule_package_id)
+JOIN rule_package_versions AS r ON r.rule_package_version_id = b.rule_package_version_id
+JOIN rule_packages AS k ON k.rule_package_id = r.rule_package_id
 WHERE b.tenant_id = %(tenant_id)s
   AND b.build_id < coalesce(%(after)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(state)s::text IS NULL OR b.state = %(state)s)
