@@ -80,9 +80,13 @@ class PipelineSession:
             raise
 
     async def _undo(self) -> None:
+        """Without another connection for the next transaction, where there is little doubt about this one."""
         try:
-            await self.link.roll_back(timeout=_CALL_SECONDS)
+            if self.link.answered_lately:
+                await self.link.run(b"ROLLBACK", timeout=_CALL_SECONDS)
         except JobError:
+            pass
+        if not self.link.idle:
             self.link.drop()
 
     async def rows(self, name: str, record_type: type[T], **params: object) -> list[T]:

@@ -278,11 +278,6 @@ class Link:
         """Whether there is little doubt that somebody is there."""
         return self._connection is not None and time.monotonic() - self._answered_at < _LATELY
 
-    async def roll_back(self, *, timeout: float) -> None:
-        """Out of its transaction, so that the next one needs no connection of its own."""
-        if self._connection is not None and not self._connection.closed:
-            await self.run(b"ROLLBACK", timeout=timeout)
-
     def drop(self) -> None:
         """Cut the wire; the server has nothing to do for us and notices at once."""
         connection, self._connection = self._connection, None

@@ -1,10 +1,11 @@
-"""A manufacturer's systems, which know nothing but the API: an invented car's battery, sent in piece by piece."""
+"""A manufacturer's systems, which know nothing but the API, and an invented battery of a car."""
 
 import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -58,7 +59,7 @@ class Manufacturer:
             "api", path, method="POST", body=body, headers=sent, token=self.token, timeout=90
         )
 
-    def lines(self, path: str, values: Sequence[object], **more: object) -> list[dict[str, object]]:
+    def lines(self, path: str, values: Sequence[object], **more: object) -> list[Any]:
         """Of an answer a line."""
         body = b"".join(json.dumps(each).encode() + b"\n" for each in values)
         answer = self.post(path, body, media_type=NDJSON, **more)  # type: ignore[arg-type]  # by name
@@ -71,6 +72,10 @@ class Manufacturer:
         if "number_format" in entry:
             headers["BPC_Number_Format"] = entry["number_format"]
         return self.post("/v1/documents", content, media_type=entry["mime_type"], key=key, wait=30, **headers)
+
+
+def data(answer: Answer) -> Any:
+    return json.loads(answer.body)
 
 
 def _names(headers: Mapping[str, str]) -> dict[str, str]:

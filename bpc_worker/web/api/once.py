@@ -25,7 +25,7 @@ from bpc_worker.web.layer.request import Request
 
 Act = Callable[[OneTransaction], Awaitable[Data | Raw]]
 
-_LOCKED = "55P03"
+_LOCKED = "55P03"  # for as long as anybody waits for a lock
 
 
 class Keeps(StrEnum):
@@ -75,12 +75,7 @@ class Call:
         self._keeps = keeps
 
     async def carried_out(self, act: Act) -> Raw:
-        try:
-            return await in_one(self._pipeline, lambda one: self._carry_out(one, act))
-        except RunAgain as error:
-            if self._key is None or error.sqlstate != _LOCKED:
-                raise
-            raise _at_work() from error
+        return await in_one(self._pipeline, lambda one: self._carry_out(one, act))
 
     async def begun(self) -> None:
         """Of a call whose parts are carried out one by one: from now on the key stands for it."""
@@ -108,7 +103,11 @@ class Call:
             "request_hash": self._digest,
             "api_request_id": new,
         }
-        if await one.tx.query("api/add_request", row):
+        try:
+            added = await one.tx.query("api/add_request", row)
+        except RunAgain as error:
+            raise _at_work() if error.sqlstate == _LOCKED else error from error
+        if added:
             return new
         [found] = all_of(await one.tx.query("api/find_request", row), _Found)
         if found.request_hash != self._digest:
