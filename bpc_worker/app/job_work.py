@@ -66,7 +66,7 @@ def job_work(
         keeper=keeper, settler=settler, handlers=handlers, beginnings=beginnings,
         equipment=equipment, metrics=base.metrics,
         clock=seconds_since_boot, default_timeout=base.settings.worker.job_timeout_seconds,
-        on_stuck=stuck.set, tracer=tracer,
+        leave_slot=intake.leave_slot, on_stuck=stuck.set, tracer=tracer,
     )  # fmt: skip
     jobs = RunningJobs(
         parts, intake, base.registry, base.wake, base.metrics,

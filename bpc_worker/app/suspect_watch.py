@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 
 import msgspec
 
@@ -70,9 +70,9 @@ class WorkBesideSuspects:
         self._work = work
         self._suspects = suspects
 
-    async def run(self, stop: asyncio.Event) -> None:
+    def run(self, stop: asyncio.Event) -> Coroutine[object, object, None]:
         """The suspects' part of this is a background task."""
-        await self._work.runner.run(stop)
+        return self._work.runner.run(stop)
 
     async def run_until_empty(self, stop: asyncio.Event) -> None:
         """Suspects come last; what follows from them may be anybody's."""

@@ -30,7 +30,11 @@ def serve(doors: str, base_path: str | None, config_path: str | None) -> None:
 
     keep_secrets()
     handlers = installed_handlers()
-    with database_url(settings) as url, refused(PortTakenError, code=EXIT_FAILED):
+    with (
+        database_url(settings) as url,
+        refused(PortTakenError, code=EXIT_FAILED),
+        refused(doors_of.UnlockedError),
+    ):
         raise SystemExit(doors_of.run(settings, handlers, url, wanted))
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from bpc_worker.config.kinds import Kind, NotAllowedError, Schema, decoded, secret_bytes
-from bpc_worker.config.scopes import SCOPES
+from bpc_worker.domain.tokens import SCOPES
 from bpc_worker.handler_api import Command
 from bpc_worker.jobs.cron import Cron, CronError
 

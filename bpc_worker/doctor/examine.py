@@ -12,6 +12,7 @@ from bpc_worker.doctor import (
     children,
     configuration,
     database,
+    doors,
     hosts,
     keys,
     limits,
@@ -42,6 +43,7 @@ IN_THE_DATABASE: dict[str, Check] = {
     "keys": keys.check,
     "hosts": hosts.check,
     "public door": publishing.check,
+    "doors": doors.check,
     "clock": machine.check_clock,
     "disk": machine.check_disk,
 }

@@ -28,7 +28,7 @@ from bpc_worker.jobs.model import (
     Retry,
     Snoozed,
 )
-from bpc_worker.jobs.payloads import decode
+from bpc_worker.jobs.payloads import UNDECODABLE, undecodable
 from bpc_worker.observability import log
 from bpc_worker.observability.tracebacks import frames_of, type_and_place
 
@@ -52,7 +52,7 @@ async def attempt(
 
     `log_fields` are asked for by the log lines of the handler; `begin` is told that its time counts from now.
     """
-    log.of_job(log_fields)
+    log.OF_JOB.set(log_fields)
     try:
         if claim.payload is None and read_payload is not None:
             await read_payload()
@@ -79,7 +79,11 @@ async def attempt(
 
 
 async def _handled(spec: HandlerSpec[msgspec.Struct], claim: Claim, context: Context) -> Outcome:
-    payload = decode(_payload_of(claim, spec.payload), spec.payload)
+    text = _payload_of(claim, spec.payload)
+    try:
+        payload = msgspec.json.decode(text, type=spec.payload)
+    except UNDECODABLE as error:
+        raise undecodable(error) from error
     result = await spec.handle(payload, context)
     return Done(encode_result(result), spec_hash_of(claim))
 

@@ -109,23 +109,17 @@ class _Blob(msgspec.Struct, frozen=True):
     content: bytes | None  # None: too large for one answer
 
 
+@dataclass(slots=True, eq=False)
 class HandlerContext:
-    def __init__(
-        self,
-        holding: Lease,
-        equipment: Equipment,
-        child_tasks: tuple[AnyChildTask, ...] = (),
-        span: JobSpan = NO_SPAN,
-    ) -> None:
-        self._holding = holding
-        self._equipment = equipment
-        self._child_tasks = child_tasks
-        self._span = span
-        self._reading = False
-        self._held: tuple[Held, ...] = ()
-        self._payload_came_late = False
-        self.settled: Status | None = None
-        self.follow_ups: tuple[NewJob, ...] = ()
+    _holding: Lease
+    _equipment: Equipment
+    _child_tasks: tuple[AnyChildTask, ...] = ()
+    _span: JobSpan = NO_SPAN
+    _reading: bool = False
+    held: tuple[Held, ...] = ()  # bytes, which its payload and its blobs take
+    _payload_came_late: bool = False
+    settled: Status | None = None
+    follow_ups: tuple[NewJob, ...] = ()
 
     @property
     def job(self) -> JobInfo:
@@ -219,14 +213,14 @@ class HandlerContext:
         return content.getvalue()
 
     async def hold_bytes(self, size: int) -> None:
-        holding = sum(held.size for held in self._held)
-        self._held += (await self._equipment.held.acquire(size, holding=holding),)
+        holding = sum(held.size for held in self.held)
+        self.held += (await self._equipment.held.acquire(size, holding=holding),)
 
     def let_go(self) -> None:
         """Of all bytes that were held: the handler has ended."""
         if self._payload_came_late:
             self._holding.claim.payload = None
-        for held in self._held:
+        for held in self.held:
             held.release()
 
     async def complete(self, write: Write | None = None, *, result: object = None) -> None:

@@ -5,6 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from bpc_worker.engine.clock import Clock, seconds_since_boot
@@ -18,14 +19,12 @@ _log = log.get("handlers")
 _BLOCKED_AFTER = 2.5  # the control loop asks every second
 
 
+@dataclass(slots=True, eq=False)
 class LazyEvent:
     """Something that happens once. Mostly nobody waits for it, and then no future has to be made."""
 
-    __slots__ = ("_future", "is_set")
-
-    def __init__(self) -> None:
-        self.is_set = False
-        self._future: asyncio.Future[None] | None = None
+    is_set: bool = False
+    _future: asyncio.Future[None] | None = None
 
     def set(self) -> None:
         self.is_set = True

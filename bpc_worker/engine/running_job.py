@@ -1,7 +1,7 @@
 """One claimed job, from its start to the row that says how it ended: started, ended, settled, finished."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -16,10 +16,9 @@ from bpc_worker.engine.context import Equipment, HandlerContext
 from bpc_worker.engine.handler_thread import HandlerThread, LazyEvent
 from bpc_worker.engine.lease import LeaseKeeper, StopReason
 from bpc_worker.engine.settler import Settler
+from bpc_worker.engine.stopped import because
 from bpc_worker.handler_api import HandlerSpec
-from bpc_worker.jobs.errors import Code
 from bpc_worker.jobs.model import (
-    Cancelled,
     Claim,
     Done,
     ErrorInfo,
@@ -30,7 +29,6 @@ from bpc_worker.jobs.model import (
     Outcome,
     Released,
     Retry,
-    Settleable,
     Snoozed,
     Status,
 )
@@ -69,6 +67,7 @@ class JobParts:
     metrics: JobMetrics
     clock: Clock
     default_timeout: float
+    leave_slot: Callable[[Claim], list[Claimed]]  # those that begin in its place
     on_stuck: Callable[[], None]  # a handler ignores its cancellation: the process has to end
     tracer: Tracer | None = None
     stopping: set[asyncio.Task[None]] = field(default_factory=set)
@@ -77,8 +76,8 @@ class JobParts:
 class Follower(Protocol):
     """Whoever has started a job."""
 
-    def handler_ended(self, job: "RunningJob") -> None:
-        """Its slot is free."""
+    def start(self, claims: Iterable[Claimed]) -> None:
+        """Others begin."""
 
     def finished(self, job: "RunningJob") -> None:
         """Its end is durable, or it is somebody else's."""
@@ -107,7 +106,8 @@ class RunningJob:
             spec, claim, self._context, partial(_log_fields, claim, self._span),
             begin=self._begin, read_payload=self._context.read_payload,
         )  # fmt: skip
-        self.begins_in_store = claim.begins_in_store
+        # A last attempt must not be spent on a job that nobody began, nor a second death be blamed on it.
+        self.begins_in_store = claim.attempts >= claim.max_attempts or claim.lease_expired_before
         self._handler = parts.handlers.prepare(work, self._handler_ended, wait=self.begins_in_store)
         self.claim = claim
         self.done = LazyEvent()
@@ -192,8 +192,10 @@ class RunningJob:
 
     def _handler_ended(self) -> None:
         """Have its end written, unless it was in the handler's own transaction."""
-        self._context.let_go()
-        self._follower.handler_ended(self)
+        if self._context.held:
+            self._context.let_go()
+        if starting := self._parts.leave_slot(self.claim):
+            self._follower.start(starting)
         if self.is_stuck:
             return  # the process is leaving, and its lease is the reaper's
         try:
@@ -229,7 +231,7 @@ class RunningJob:
         if isinstance(returned, Done | Failed) and stopped is not StopReason.LOST:
             return returned  # it came to an end of its own, stopped or not
         if returned is None or isinstance(returned, Lost) or stopped is not None:
-            return _because(stopped, self._timeout, cancelled=returned is None)
+            return because(stopped, self._timeout, cancelled=returned is None)
         return returned
 
     def _report(self, outcome: Outcome, status: Status | None) -> None:
@@ -267,29 +269,6 @@ def _log_fields(claim: Claim, span: JobSpan) -> dict[str, object]:
         "job_id": claim.job_id, "job_type": claim.type, "queue": claim.queue, "attempt": claim.attempts,
         "tenant_id": claim.tenant_id, "correlation_id": claim.correlation_id, **span.log_fields,
     }  # fmt: skip
-
-
-def _because(reason: StopReason | None, timeout: float, *, cancelled: bool) -> Settleable | Lost:
-    """What the end of a handler means that was stopped, by who stopped it.
-
-    One that gave up by itself, because it could not prove its lease, may still hold it: the settle tells.
-    """
-    match reason:
-        case StopReason.TIMEOUT:
-            text = f"the handler did not end within {timeout:g} s"
-            return Retry(ErrorInfo(Code.HANDLER_TIMEOUT, text, True))
-        case StopReason.SHUTDOWN:
-            return Released()
-        case StopReason.CANCEL:
-            return Cancelled()
-        case None if cancelled:
-            text = "the handler cancelled itself"
-            return Retry(ErrorInfo(Code.INTERNAL_ERROR, text, True))
-        case StopReason.UNPROVEN | None:
-            text = "the lease could not be renewed in time"
-            return InfrastructureAway(ErrorInfo(Code.DB_UNAVAILABLE, text, True))
-        case StopReason.LOST:
-            return Lost()
 
 
 def _error_of(outcome: Outcome) -> ErrorInfo | None:

@@ -63,10 +63,6 @@ class RunningJobs:
         if beginners:
             self._parts.beginnings.add(beginners)
 
-    def handler_ended(self, job: RunningJob) -> None:
-        if starting := self._intake.leave_slot(job.claim):
-            self.start(starting)
-
     def finished(self, job: RunningJob) -> None:
         self._jobs.discard(job)
         self._intake.finished(job.claim)

@@ -87,14 +87,6 @@ class Claim:
     lease_expired_before: bool = False  # its last holder died on it
     payload_bytes: int = 0  # as it is stored
 
-    @property
-    def begins_in_store(self) -> bool:
-        """Whether the store is told before the handler starts: else a death costs what it cannot give back.
-
-        A last attempt must not be spent on a job that nobody began, nor a second death be blamed on it.
-        """
-        return self.attempts >= self.max_attempts or self.lease_expired_before
-
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:

@@ -271,7 +271,7 @@ class JobStore(ClaimSource, Protocol):
     async def reap(self, *, ended_for: float = 0.0) -> list[Reaped]:
         """Bring back one page of jobs whose lease ended, so many seconds ago at least.
 
-        The attempt counts, unless it had to be begun (`Claim.begins_in_store`) and never was.
+        The attempt counts, unless it had to be begun and never was.
         """
 
     async def pause(self, pause: Pause) -> None:

@@ -5,14 +5,18 @@ connections their number. Where there are too many, the one that has waited for 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from http import HTTPStatus
+from typing import Any, Final
 
 from aiohttp import web
 
 _QUIET = logging.getLogger("aiohttp.server.quiet")  # what others send us wrongly is no fault of ours
 _QUIET.setLevel(logging.CRITICAL)
+SERVER: Final = "bpc-worker"
 _LOOK_EVERY = 1.0
+_TIDY_SECONDS = 1.0
 
 Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -38,6 +42,25 @@ class _Held:
         self.deadline: float | None = deadline  # None: at work for it, which has limits of its own
 
 
+class _Connection(web.RequestHandler):
+    """What is no HTTP is told so in a few words, and quotes nothing of what came."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,  # noqa: ARG002 - aiohttp's signature
+        status: int = 500,
+        exc: BaseException | None = None,  # noqa: ARG002
+        message: str | None = None,  # noqa: ARG002
+    ) -> web.StreamResponse:
+        said = HTTPStatus(status)
+        headers = {"X-Content-Type-Options": "nosniff", "Server": SERVER, "Cache-Control": "no-store"}
+        response = web.Response(status=status, text=f"{status}: {said.phrase}\n", headers=headers)
+        response.force_close()
+        return response
+
+
 class Listener(web.Server):
     """Somebody who sends half a request and waits takes a place from himself."""
 
@@ -58,6 +81,9 @@ class Listener(web.Server):
         self._held: dict[web.RequestHandler, _Held] = {}
         self._clock = asyncio.get_running_loop().time
         self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(self, loop=self._loop, **self._kwargs)
 
     @property
     def open(self) -> int:
@@ -107,8 +133,9 @@ class Listener(web.Server):
 class Listening:
     """A listener at an address."""
 
-    def __init__(self, handle: Handle, limits: ListenerLimits) -> None:
+    def __init__(self, handle: Handle, limits: ListenerLimits, *, grace: float = 0.5) -> None:
         self._make: Callable[[], Listener] = lambda: Listener(handle, limits)
+        self._grace = grace  # for what is being answered when it is to end
         self._backlog = min(1024, limits.connections)
         self._listener: Listener | None = None
         self._runner: web.ServerRunner | None = None
@@ -120,7 +147,7 @@ class Listening:
     async def start(self, host: str, port: int) -> int:
         """The port in use, which matters when 0 was asked for. OSError when it is taken."""
         self._listener = self._make()
-        self._runner = web.ServerRunner(self._listener, shutdown_timeout=0.5)
+        self._runner = web.ServerRunner(self._listener, shutdown_timeout=self._grace)
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port, backlog=self._backlog).start()
         addresses: list[Any] = self._runner.addresses
@@ -128,4 +155,6 @@ class Listening:
 
     async def stop(self) -> None:
         if self._runner is not None:
-            await self._runner.cleanup()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._grace + _TIDY_SECONDS):
+                    await self._runner.cleanup()

@@ -73,16 +73,12 @@ def get(component: str) -> BoundLogger:
     return structlog.stdlib.get_logger(f"bpc_worker.{component}", component=component)
 
 
-_job: ContextVar[Callable[[], Mapping[str, object]] | None] = ContextVar("bpc_job", default=None)
-
-
-def of_job(fields: Callable[[], Mapping[str, object]]) -> None:
-    """Every line of this task, and of tasks it starts, has these fields. Most tasks have none to say."""
-    _job.set(fields)
+# Every line of a task, and of tasks it starts, has these fields. Most tasks have none to say.
+OF_JOB: ContextVar[Callable[[], Mapping[str, object]] | None] = ContextVar("bpc_job", default=None)
 
 
 def _merge_job(_logger: object, _method: str, event: EventDict) -> EventDict:
-    fields = _job.get()
+    fields = OF_JOB.get()
     return event if fields is None else {**fields(), **event}
 
 

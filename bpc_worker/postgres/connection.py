@@ -1,12 +1,11 @@
 """One database connection: made when needed, never waited for without limit, dropped when in doubt."""
 
 import asyncio
-import math
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -16,9 +15,8 @@ from bpc_worker.jobs.errors import Code, Unavailable
 from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.errors import translate
 from bpc_worker.postgres.gate import GATE, Allowance, Backend, Gate
-from bpc_worker.postgres.pipeline import Statement, execute_pipelined
-from bpc_worker.postgres.sql_files import Prepared, query
-from bpc_worker.postgres.trips import LENT, OWN, Connection, NoAnswerError, Text
+from bpc_worker.postgres.sql_files import query
+from bpc_worker.postgres.trips import LENT, OWN, Connection, Line
 
 T = TypeVar("T")
 
@@ -29,19 +27,16 @@ _CHECK_CLIENT_MS = "1000"
 _numbers = count(1)
 
 
-class Link:
+class Link(Line):
     """One connection, used by one task at a time."""
 
     def __init__(self, dsn: Dsn, allowance: Allowance | None = None, *, gate: Gate = GATE) -> None:
+        super().__init__(OWN if dsn.prepared_statements else LENT)
         self.dsn = dsn
         self._allowance = allowance or Allowance()
         self._gate = gate
-        self._trips = OWN if dsn.prepared_statements else LENT
         self._mark = dsn.marked(next(_numbers))
         self._begin_with: Mapping[str, str] = {}
-        self._connection: Connection | None = None
-        self._answered_at = -math.inf
-        self._busy = asyncio.Lock()
 
     def begin_with(self, settings: Mapping[str, str]) -> None:
         """Every transaction from now on begins with these, a single statement too: also `role`."""
@@ -53,39 +48,6 @@ class Link:
         checks = connection is not None and connection.checks_client and not self.dsn.prepared_statements
         own = self.dsn.local_settings(self._mark) | ({_CHECK_CLIENT: _CHECK_CLIENT_MS} if checks else {})
         return {**own, **self._begin_with}
-
-    async def run(
-        self,
-        statement: Text,
-        params: Mapping[str, object] | None = None,
-        *,
-        timeout: float,
-    ) -> list[DictRow]:
-        """The rows of one statement, or an error of our own families within `timeout` seconds."""
-        return await self._within(
-            lambda connection: self._trips.fetch(connection, statement, params), timeout
-        )
-
-    async def tuples(
-        self, statement: Prepared, params: Mapping[str, object], *, timeout: float
-    ) -> list[tuple[Any, ...]]:
-        """The same as plain tuples, for the statements that bring many rows."""
-        return await self._within(
-            lambda connection: self._trips.tuples(connection, statement, params), timeout
-        )
-
-    async def execute_pipelined(self, asked: Sequence[Statement], *, timeout: float) -> list[list[DictRow]]:
-        """The rows of each of several statements, in one trip. The first that fails is the error.
-
-        RefusedError when that is one that said no; the connection is dropped then.
-        """
-        return await self._within(
-            lambda connection: execute_pipelined(connection, connection.names, asked), timeout
-        )
-
-    async def copy(self, statement: bytes, blocks: Iterable[bytes], *, timeout: float) -> None:
-        """COPY … FROM STDIN."""
-        await self._within(lambda connection: self._trips.copy(connection, statement, blocks), timeout)
 
     async def committing(
         self,
@@ -164,33 +126,7 @@ class Link:
             loop.remove_reader(wire)
             broken.cancel()
 
-    async def _within(self, work: Callable[[Connection], Coroutine[object, object, T]], timeout: float) -> T:
-        async with self._busy:
-            connection = await self._connected()
-            connection.answer_by = time.monotonic() + timeout
-            try:
-                answer = await work(connection)
-            except NoAnswerError as error:
-                self._give_up(connection)
-                message = f"the database did not answer within {timeout:g} s"
-                raise Unavailable(Code.DB_UNAVAILABLE, message) from error
-            except psycopg.Error as error:
-                translated = translate(error)
-                if isinstance(translated, Unavailable) or connection.closed or connection.broken:
-                    self._give_up(connection)
-                raise translated from error
-            except BaseException:
-                if connection.was_given_up:
-                    self._give_up(connection)
-                else:
-                    self.drop()
-                raise
-            self._answered_at = time.monotonic()
-            return answer
-
     async def _connected(self) -> Connection:
-        if self._connection is not None and not self._connection.closed:
-            return self._connection
         await self._turn()
         connection = await self._connect()
         self._gate.made(self._allowance)

@@ -10,7 +10,8 @@ import math
 import os
 import socket
 import time
-from collections.abc import Generator, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import psycopg
@@ -18,6 +19,8 @@ from psycopg import sql, waiting
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, tuple_row
 
+from bpc_worker.jobs.errors import Code, Unavailable
+from bpc_worker.postgres.errors import translate
 from bpc_worker.postgres.pipeline import (
     Names,
     Statement,
@@ -144,3 +147,87 @@ class LentSession:
 
 
 OWN, LENT = OwnSession(), LentSession()
+
+
+class Line(ABC):
+    """Statements over one connection: one at a time, each with a limit, and errors of our own families.
+
+    How the connection is made, and what becomes of one in doubt, is not known here.
+    """
+
+    def __init__(self, trips: OwnSession | LentSession) -> None:
+        self._trips = trips
+        self._connection: Connection | None = None
+        self._answered_at = -math.inf
+        self._busy = asyncio.Lock()
+
+    async def run(
+        self,
+        statement: Text,
+        params: Mapping[str, object] | None = None,
+        *,
+        timeout: float,
+    ) -> list[DictRow]:
+        """The rows of one statement, or an error of our own families within `timeout` seconds."""
+        return await self._within(
+            lambda connection: self._trips.fetch(connection, statement, params), timeout
+        )
+
+    async def tuples(
+        self, statement: Prepared, params: Mapping[str, object], *, timeout: float
+    ) -> list[tuple[Any, ...]]:
+        """The same as plain tuples, for the statements that bring many rows."""
+        return await self._within(
+            lambda connection: self._trips.tuples(connection, statement, params), timeout
+        )
+
+    async def execute_pipelined(self, asked: Sequence[Statement], *, timeout: float) -> list[list[DictRow]]:
+        """The rows of each of several statements, in one trip. The first that fails is the error.
+
+        RefusedError when that is one that said no; the connection is dropped then.
+        """
+        return await self._within(
+            lambda connection: execute_pipelined(connection, connection.names, asked), timeout
+        )
+
+    async def copy(self, statement: bytes, blocks: Iterable[bytes], *, timeout: float) -> None:
+        """COPY … FROM STDIN."""
+        await self._within(lambda connection: self._trips.copy(connection, statement, blocks), timeout)
+
+    async def _within(self, work: Callable[[Connection], Coroutine[object, object, T]], timeout: float) -> T:
+        async with self._busy:
+            connection = self._connection
+            if connection is None or connection.closed:
+                connection = await self._connected()
+            connection.answer_by = time.monotonic() + timeout
+            try:
+                answer = await work(connection)
+            except NoAnswerError as error:
+                self._give_up(connection)
+                message = f"the database did not answer within {timeout:g} s"
+                raise Unavailable(Code.DB_UNAVAILABLE, message) from error
+            except psycopg.Error as error:
+                translated = translate(error)
+                if isinstance(translated, Unavailable) or connection.closed or connection.broken:
+                    self._give_up(connection)
+                raise translated from error
+            except BaseException:
+                if connection.was_given_up:
+                    self._give_up(connection)
+                else:
+                    self.drop()
+                raise
+            self._answered_at = time.monotonic()
+            return answer
+
+    @abstractmethod
+    async def _connected(self) -> Connection:
+        """A new one."""
+
+    @abstractmethod
+    def drop(self) -> None:
+        """Cut the wire; the server has nothing to do for us and notices at once."""
+
+    @abstractmethod
+    def _give_up(self, connection: Connection) -> None:
+        """The server may be at work on what it was asked, whether or not we wait for it."""

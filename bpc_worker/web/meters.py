@@ -12,8 +12,8 @@ _SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.3, 1, 3, 10)
 
 
 class WebMetrics:
-    def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry()
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
         labels = ("door", "route", "status")
         self._requests = Counter("bpc_http_requests", "Requests answered.", labels, registry=registry)
         self._seconds = Histogram(
@@ -25,7 +25,6 @@ class WebMetrics:
         )
         self._open = Gauge("bpc_http_connections", "Open connections.", ("door",), registry=registry)
         self._streams = Gauge("bpc_http_streams", "Live pages that are open.", registry=registry)
-        self._dropped = Gauge("bpc_log_keys_dropped", "Keys left out of log lines.", registry=registry)
 
     def answered(self, door: str, route: str, status: int, seconds: float) -> None:
         self._requests.labels(door, route, f"{status // 100}xx").inc()
@@ -37,8 +36,7 @@ class WebMetrics:
             self._open.labels(name).set_function(partial(_opened, each))
         self._streams.set_function(lambda: len(streams))
 
-    def text(self, *, dropped_log_keys: int) -> bytes:
-        self._dropped.set(dropped_log_keys)
+    def text(self) -> bytes:
         return generate_latest(self._registry)
 
 

@@ -7,8 +7,7 @@ DECLARE
   acts_as name := coalesce(NULLIF(current_setting('role'), 'none'), session_user);
   lacking text;
 BEGIN
-  IF pg_has_role(session_user, 'bpc_web', 'MEMBER')
-     AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) THEN
+  IF pg_has_role(session_user, 'bpc_web', 'MEMBER') AND NOT pg_has_role(session_user, 'bpc_owner', 'MEMBER') THEN
     RAISE EXCEPTION 'a login of bpc_web makes no tokens' USING ERRCODE = 'insufficient_privilege';
   ELSIF of_tenant IS NULL THEN
     SELECT needed INTO lacking
@@ -16,7 +15,7 @@ BEGIN
          LATERAL (SELECT CASE WHEN scope IN ('read', 'values') THEN 'bpc_reader'
                               WHEN scope IN ('write', 'activate', 'webhooks') THEN 'bpc_app' ELSE 'bpc_operator' END
                  ) AS role (needed)
-    WHERE NOT pg_has_role(acts_as, needed, 'USAGE') LIMIT 1;
+    WHERE NOT pg_has_role(acts_as, needed, 'USAGE') AND NOT pg_has_role(acts_as, 'bpc_owner', 'USAGE') LIMIT 1;
     IF lacking IS NOT NULL OR NOT bpc_acts_for_all() THEN
       RAISE EXCEPTION 'for all tenants a token of these scopes is made by a member of %', coalesce(lacking, 'bpc_operator')
         USING ERRCODE = 'insufficient_privilege', HINT = 'Name a tenant, or GRANT that role TO the login.';

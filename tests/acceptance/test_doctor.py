@@ -58,6 +58,12 @@ IN_THE_DATABASE = [
     ("GRANT pg_write_all_data TO {login}", "role.writes_everything"),
     ("ALTER TABLE job_pauses OWNER TO {login}", "role.owns_tables"),
     ("REVOKE bpc_worker FROM {login}", "role.too_weak"),
+    (
+        "ALTER ROLE bpc_web INHERIT; REVOKE bpc_app FROM bpc_web; GRANT bpc_app TO bpc_web",
+        "doors.web_role",
+    ),
+    ("REVOKE bpc_reader FROM bpc_web", "doors.web_role"),
+    ("CREATE ROLE shop_window LOGIN IN ROLE bpc_public, bpc_reader", "doors.public_login"),
     ("UPDATE schema_migrations SET checksum = 'x' WHERE version = '0102_queue'", "schema.checksum"),
     ("DROP INDEX jobs_probe", "schema.missing_index"),
     ("DROP INDEX jobs_idempotency", "schema.missing_unique_index"),
@@ -146,6 +152,26 @@ def test_a_fault_in_the_database_is_named_and_mended_by_what_is_pasted(
 
     again = ill.examined()
     assert (again.code, again.wrong()) == (0, [])
+
+
+def test_what_an_operator_should_know_of_the_doors(ill: Patient) -> None:
+    """A web server that has more than it needs, and a token that is used and ends: for whoever may see it."""
+    ill.run("CREATE ROLE shop LOGIN IN ROLE bpc_web, bpc_app")
+    ill.run(f"GRANT bpc_operator TO {ill.login}")
+    ill.run(
+        "INSERT INTO api_tokens (name, token_hash, scopes, expires_at, last_used_at)"
+        " SELECT name, sha256(name::bytea), '{scale}', now() + days * interval '1 day', used"
+        " FROM (VALUES ('soon', 5, now()), ('late', 50, now()), ('unused', 5, NULL)) AS t (name, days, used)"
+    )
+    found = ill.examined()
+    login, ends = found.one("doors.web_login"), found.one("doors.token_ends")
+
+    assert (found.code, found.names()) == (0, {"doors.web_login", "doors.token_ends"})
+    assert (login["level"], ends["level"], ends["paste"]) == ("note", "note", "shell")
+    assert login["fix"] == 'REVOKE bpc_app FROM "shop";'
+    assert ends["what"] == "the token soon is in use and ends in 5 days"
+    ill.paste(login["fix"])
+    assert ill.examined().names() == {"doors.token_ends"}
 
 
 def test_a_member_that_does_not_inherit_is_too_weak(ill: Patient) -> None:

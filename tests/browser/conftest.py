@@ -1,4 +1,4 @@
-"""One browser, one server of PostgreSQL and one town per process."""
+"""One browser, one PostgreSQL, one town and its doors per process; nobody changes what is shared."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -8,6 +8,8 @@ import pytest
 
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import chromium as programs
+from tests.support.full_size import jobs, webhooks
+from tests.support.serving import Serving, serving
 from tests.support.town import Town, town
 
 if TYPE_CHECKING:
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 
 # They need an environment of their own: `make test-browser`.
 collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
+
+# One person, who clicks faster than any.
+PATIENT = {"BPC_HTTP_REQUESTS_PER_SECOND": 10_000, "BPC_HTTP_REQUESTS_BURST": 10_000,
+           "BPC_HTTP_TOKEN_REQUESTS_PER_SECOND": 10_000, "BPC_HTTP_TOKEN_REQUESTS_BURST": 10_000}  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +39,15 @@ def browser() -> Iterator["Browser"]:
 
 @pytest.fixture(scope="session")
 def helios(server: Server) -> Iterator[Town]:
-    """Nobody changes it."""
+    """A battery, a stopped build, and a few thousand generated jobs."""
     with town(server, "ev") as made:
+        jobs.fill(made.db, 3000)
+        webhooks.fill(made.db, 60)
+        made.db.run("ANALYZE")
         yield made
+
+
+@pytest.fixture(scope="session")
+def doors(helios: Town) -> Iterator[Serving]:
+    with serving(helios.db.url, **PATIENT) as running:
+        yield running

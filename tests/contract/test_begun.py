@@ -44,7 +44,7 @@ async def test_a_last_attempt_that_began_is_the_last(bench: Bench) -> None:
 async def test_an_attempt_that_is_not_the_last_counts_without_a_word(bench: Bench) -> None:
     job_id = await bench.add(max_attempts=3)
     claim = await claim_one(bench)
-    assert not claim.begins_in_store
+    assert not claim.lease_expired_before
 
     assert await die(bench) == [Status.QUEUED]
     row = bench.side.row(job_id)
@@ -58,7 +58,7 @@ async def test_after_a_death_an_attempt_counts_only_if_it_began(bench: Bench) ->
     await die(bench)
 
     again = await claim_one(bench)
-    assert again.begins_in_store
+    assert again.lease_expired_before
     assert await die(bench) == [Status.QUEUED]
     row = bench.side.row(job_id)
     assert (row["attempts"], row["snoozes"], row["fail_code"]) == (1, 1, "LEASE_EXPIRED")

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -42,7 +43,8 @@ class Pipeline:
             async with open_pipeline(settings, registry.load(), url, self.tenant) as pipeline:
                 return await work(pipeline)
 
-        return asyncio.run(run())
+        with ThreadPoolExecutor(1) as apart:  # what drives a browser keeps a loop in this thread
+            return apart.submit(lambda: asyncio.run(run())).result()
 
     def build(self, folder: Path = EXAMPLE, *, again: bool = False) -> UUID:
         """Start a build; its id."""

@@ -6,9 +6,9 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import ClassVar
 
+from bpc_worker.domain.tokens import hash_of, new_secret
 from tests.support.database import Database
 from tests.support.worker import Worker, until
 
@@ -82,14 +82,14 @@ def token(
     db: Database, *scopes: str, tenant: str | None = None, audience: str = "public", name: str = ""
 ) -> str:
     """One that is in force, straight into the database."""
-    secret = secrets.token_urlsafe(24)
+    secret = new_secret()
     db.run(
         "INSERT INTO api_tokens (tenant_id, name, token_hash, scopes, audience, expires_at)"
         " VALUES (%s, %s, %s, %s, %s, now() + interval '1 hour')",
         [
             tenant,
             name or f"t-{secrets.token_hex(4)}",
-            sha256(secret.encode()).digest(),
+            hash_of(secret),
             [*scopes],
             audience,
         ],

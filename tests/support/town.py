@@ -71,11 +71,12 @@ class Town:
 
 @contextmanager
 def town(server: Server, *batteries: str) -> Iterator[Town]:
-    """With these of the demo's examples, or all four."""
-    with databases.database(server) as db, worker(db.url_as("bpc_worker"), **SIGNING):
-        makers = {battery: _maker(db, battery) for battery in batteries or MAKERS}
-        first = next(iter(makers.values()))
-        yield Town(db, makers, _stopped(first))
+    """With these of the demo's examples, or all four; nobody works in it."""
+    with databases.database(server) as db:
+        with worker(db.url_as("bpc_worker"), **SIGNING):
+            makers = {battery: _maker(db, battery) for battery in batteries or MAKERS}
+            stopped = _stopped(next(iter(makers.values())))
+        yield Town(db, makers, stopped)
 
 
 def _maker(db: Database, battery: str) -> Maker:

@@ -264,11 +264,10 @@ class Intake:
 
     def leave_slot(self, claim: Claim) -> list[Claimed]:
         """Its handler is through. Those that came early and begin in its place."""
-        was_full = self._room <= 0
-        makes_room, starting = self._ahead.leave(claim.type)
-        if (was_full and self._room > 0) or makes_room:
+        left = self._ahead.leave(claim.type, self._held)
+        if left.uncapped or (left.has_room and not self._closed):
             self._parts.wake.ring("slot")
-        return starting
+        return left.starting
 
     def finished(self, claim: Claim) -> None:
         """Its end is durable, or it is somebody else's."""

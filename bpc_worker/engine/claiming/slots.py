@@ -142,6 +142,14 @@ class Taken(NamedTuple):
     expected_free_slots: int  # when the next claim is answered, judged by this one
 
 
+class Left(NamedTuple):
+    """A slot by its job."""
+
+    has_room: bool  # there was none before
+    uncapped: bool  # a claim can now bring what a cap kept from the last one
+    starting: list[Claimed]  # in its place
+
+
 class ClaimsAhead:
     """While jobs are over sooner than a claim is answered, the next claim need not wait for their slots.
 
@@ -195,13 +203,14 @@ class ClaimsAhead:
         those = {id(each) for each in late}  # to compare them takes its time
         return [each for each in new if id(each) not in those]
 
-    def leave(self, job_type: str) -> tuple[bool, list[Claimed]]:
-        """Whether a claim can now bring what the last one could not, and those that need wait no longer."""
-        makes_room = self._slots.leave(job_type)
+    def leave(self, job_type: str, held: int) -> Left:
+        """With so many jobs held: what the next claim may bring now, and those that need wait no longer."""
+        was_full = self._slots.room(held) <= 0
+        uncapped = self._slots.leave(job_type)
         starting = []
         while self._waiting and self._slots.oversubscribed < len(self._waiting):
             starting.append(self._waiting.popleft())
-        return makes_room, starting
+        return Left(was_full and self._slots.room(held) > 0, uncapped, starting)
 
     def expire(self, *, at_once: bool = False) -> list[Claim]:
         """Those that have waited for too long: others may have a slot for them."""

@@ -6,10 +6,11 @@ from typing import Annotated, Final
 
 import msgspec
 
+from bpc_worker.domain.tokens import hash_of
 from bpc_worker.web.layer.answers import Answer, Page, SeeOther
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import OPEN, Lock, Route
-from bpc_worker.web.locks.credentials import SESSION_COOKIE, cookie_name, cookies_of, digest, set_cookie
+from bpc_worker.web.locks.credentials import SESSION_COOKIE, cookie_name, cookies_of, session_hash, set_cookie
 from bpc_worker.web.parts import Parts
 
 SIGN_IN: Final = "/session"
@@ -36,10 +37,12 @@ def session_routes(parts: Parts) -> Sequence[Route]:
         return Page("dashboard/sign_in.html", SignIn(failed=False))
 
     async def begin(request: Request) -> Answer:
-        token = request.given(ShownToken).token.strip()
+        hashed = hash_of(request.given(ShownToken).token.strip())
         session, scheme = token_urlsafe(32), request.origin.scheme
-        ends = await parts.tokens.begin_session(digest(token), digest(session), _SECONDS)
-        if ends is None:
+        is_good = hashed is not None and await parts.tokens.begin_session(
+            hashed, session_hash(session), _SECONDS
+        )
+        if not is_good:
             return Page("dashboard/sign_in.html", SignIn(failed=True), status=403)
         return SeeOther("/", cookies=(set_cookie(SESSION_COOKIE, session, scheme=scheme, seconds=_SECONDS),))
 
@@ -47,7 +50,7 @@ def session_routes(parts: Parts) -> Sequence[Route]:
         scheme = request.origin.scheme
         session = cookies_of(request.headers).get(cookie_name(SESSION_COOKIE, scheme))
         if session is not None:
-            await parts.tokens.end_session(digest(session))
+            await parts.tokens.end_session(session_hash(session))
         return SeeOther(SIGN_IN, cookies=(set_cookie(SESSION_COOKIE, "", scheme=scheme, seconds=0),))
 
     return (

@@ -4,22 +4,37 @@ from datetime import datetime
 
 import msgspec
 
+from bpc_worker.domain.tokens import TokenState
+from bpc_worker.jobs.errors import Unavailable
 from bpc_worker.jobs.model import TenantId
+from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.sql_files import query
 from bpc_worker.rows import maybe, value
-from bpc_worker.web.database.roles import WebDatabase
-from bpc_worker.web.locks.identity import Identity, Kind
+from bpc_worker.web.database.roles import READER, WebDatabase
+from bpc_worker.web.locks.identity import TOKEN_NAME, Identity, Kind
 
 _CALL_SECONDS = 5.0
-_VALID = "VALID"
 
 
 class _Found(msgspec.Struct, frozen=True):
-    state: str
+    state: TokenState
     tenant_id: TenantId | None
     name: str | None
     scopes: list[str] | None
     audience: str | None
+
+
+async def any_token(dsn: Dsn) -> bool:
+    """Whether there is one in force; also where nobody knows, as the database does not answer."""
+    link = Link(dsn)
+    link.begin_with({"role": READER})
+    try:
+        return value(await link.run(query("web/any_token"), timeout=_CALL_SECONDS), bool)
+    except Unavailable:
+        return True  # each request is asked for its own anyway
+    finally:
+        link.drop()
 
 
 class StoredTokens:
@@ -36,10 +51,10 @@ class StoredTokens:
         async with self._database.locks() as link:
             rows = await link.run(query(name), {"hash": hashed}, timeout=_CALL_SECONDS)
         found = maybe(rows, _Found)
-        if found is None or found.state != _VALID or found.name is None:
+        if found is None or found.state is not TokenState.VALID or found.name is None:
             return None
         return Identity(
-            f"token:{found.name}",
+            TOKEN_NAME + found.name,
             kind,
             tenant_id=found.tenant_id,
             scopes=frozenset(found.scopes or ()),

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from secrets import token_urlsafe
 from typing import Final, Protocol
 
@@ -16,7 +17,7 @@ from bpc_worker.web.layer.bodies import body_of, fields_of, form_of, query_of, r
 from bpc_worker.web.layer.limits import Buckets
 from bpc_worker.web.layer.negotiation import languages
 from bpc_worker.web.layer.problems import Refused
-from bpc_worker.web.layer.proxies import Proxies
+from bpc_worker.web.layer.proxies import Proxies, subscriber
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import Door, Found, Lock, Route, RouteTable
 from bpc_worker.web.layer.streams import Streams
@@ -102,7 +103,7 @@ class Handling:
             languages=languages(asked.headers.get("Accept-Language")),
             csrf="",
         )
-        _spend(rules.per_address, request.address)
+        _spend(rules.per_address, subscriber(request.address))
         found = self._found(request, seen)
         if isinstance(found, Empty):
             return await answered(found, seen.door, request, asked, rules.streams)
@@ -112,7 +113,7 @@ class Handling:
             scheme=request.origin.scheme,
             is_trusted=rules.proxies.trusts(peer),
         )
-        who = await self._who(seen.door, what)
+        who = await self._who(seen.door, found.route.lock, what)
         csrf, cookies = _csrf(what, who, request)
         request = seen.request = replace(
             request, path_args=found.path_args, identity=who, csrf=csrf, cookies=cookies
@@ -120,7 +121,8 @@ class Handling:
         _check_lock(found.route.lock, request)
         request = await self._filled(request, found.route, query, asked)
         answer = await found.route.handle(request)
-        return await answered(answer, seen.door, request, asked, rules.streams)
+        still = partial(self._is_still_good, found.route.lock, what)
+        return await answered(answer, seen.door, request, asked, rules.streams, still)
 
     def _found(self, request: Request, seen: _Seen) -> Found | Empty:
         """The route; or the answer to OPTIONS."""
@@ -138,14 +140,22 @@ class Handling:
             return Empty(204, allow | _preflight(seen.door, allow["Allow"]))
         raise Refused(405, Code.VALIDATION_ERROR, f"{request.method} is not for this address", headers=allow)
 
-    async def _who(self, door: Door, what: Shown) -> Identity:
+    async def _who(self, door: Door, lock: Lock, what: Shown) -> Identity:
         if not door.identifies or what.is_nothing:
             return NOBODY
         who = await identity(what, self._rules.tokens, self._rules.proxy_rules)
+        if who is None and what.bearer is None and lock.scope is None:
+            return NOBODY  # the page for tokens is for whoever still has the cookie of a session that ended
         if who is None:
             raise _unknown("the token is unknown, has expired or was revoked")
         _spend(self._rules.per_name, who.name)
         return who
+
+    async def _is_still_good(self, lock: Lock, what: Shown) -> bool:
+        if lock.scope is None:
+            return True
+        who = await identity(what, self._rules.tokens, self._rules.proxy_rules)
+        return who is not None and who.may(lock.scope)
 
     async def _filled(self, request: Request, route: Route, query: str, asked: web.BaseRequest) -> Request:
         raw, form = b"", None

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from bpc_worker.observability.listener import SERVER
+
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -10,9 +12,10 @@ CONTENT_SECURITY_POLICY: Final = (
 SECURITY: Final[Mapping[str, str]] = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # without any, a browser calls the origin of our own forms null
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Server": SERVER,
 }
 OWN_ORIGIN_ONLY: Final[Mapping[str, str]] = {"Cross-Origin-Resource-Policy": "same-origin"}
 ANY_ORIGIN: Final[Mapping[str, str]] = {

@@ -25,8 +25,8 @@ class Shown:
         return self.bearer is None and self.session is None and self.name is None
 
 
-def digest(secret: str) -> bytes:
-    """As tokens and sessions are stored."""
+def session_hash(secret: str) -> bytes:
+    """As sessions are stored."""
     return sha256(secret.encode()).digest()
 
 

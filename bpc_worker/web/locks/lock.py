@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bpc_worker.domain.tokens import hash_of
 from bpc_worker.web.locks.credentials import (
     CSRF_COOKIE,
     SESSION_COOKIE,
@@ -11,11 +12,11 @@ from bpc_worker.web.locks.credentials import (
     bearer_of,
     cookie_name,
     cookies_of,
-    digest,
+    session_hash,
 )
-from bpc_worker.web.locks.identity import NOBODY, Identity, Kind
+from bpc_worker.web.locks.identity import NOBODY, OTHER_NAMES, Identity, Kind
 
-_LONGEST_NAME = 200
+_LONGEST_NAME = 100  # which is what the database takes
 
 
 class Tokens(Protocol):
@@ -37,9 +38,9 @@ class ProxyRules:
     def named(self, headers: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
         if self.identity_header is None:
             return None, ()
-        name = headers.get(self.identity_header, "").strip()[:_LONGEST_NAME]
+        name = headers.get(self.identity_header, "").strip()
         groups = [each.strip() for each in headers.get(self.groups_header, "").split(",")]
-        return (name if name and name.isprintable() else None), tuple(each for each in groups if each)
+        return name or None, tuple(each for each in groups if each)
 
     def scopes(self, groups: Sequence[str]) -> frozenset[str]:
         return frozenset(scope for group in groups for scope in self.groups.get(group, ()))
@@ -60,9 +61,17 @@ def shown(headers: Mapping[str, str], rules: ProxyRules, *, scheme: str, is_trus
 async def identity(what: Shown, tokens: Tokens, rules: ProxyRules) -> Identity | None:
     """Nobody, where nothing is shown; None where what is shown is not, or no longer, good for anything."""
     if what.bearer is not None:
-        return await tokens.by_token(digest(what.bearer))
+        hashed = hash_of(what.bearer)
+        return None if hashed is None else await tokens.by_token(hashed)
     if what.session is not None:
-        return await tokens.by_session(digest(what.session))
+        return await tokens.by_session(session_hash(what.session))
     if what.name is not None:
-        return Identity(what.name, Kind.PROXY, scopes=rules.scopes(what.groups), audience="authority")
+        return _named(what.name, rules.scopes(what.groups))
     return NOBODY
+
+
+def _named(name: str, scopes: frozenset[str]) -> Identity | None:
+    """What could be taken for a token, or cannot be read, is nobody's name."""
+    if len(name) > _LONGEST_NAME or not name.isprintable() or name.startswith(OTHER_NAMES):
+        return None
+    return Identity(name, Kind.PROXY, scopes=scopes)

@@ -33,5 +33,5 @@ SELECT 'grant' AS kind, format('%s ON %s TO %s', privilege, thing, grantee) AS n
        format('REVOKE %s ON %s FROM %s', privilege, thing, grantee) AS unmake
 FROM named
 WHERE grantee IN ('PUBLIC', 'bpc_owner', 'bpc_worker', 'bpc_producer', 'bpc_operator', 'bpc_reader', 'bpc_app',
-                  'bpc_web')
+                  'bpc_web', 'bpc_public')
 GROUP BY privilege, thing, grantee, part_of

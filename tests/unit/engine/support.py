@@ -184,7 +184,8 @@ class Room:
         return JobParts(
             keeper=self.keeper, settler=self.settler, handlers=self.handlers, beginnings=beginnings,
             equipment=equipment,
-            metrics=self.metrics, clock=self.now, default_timeout=TIMEOUT, on_stuck=self.stuck.set,
+            metrics=self.metrics, clock=self.now, default_timeout=TIMEOUT,
+            leave_slot=self.intake.leave_slot, on_stuck=self.stuck.set,
         )  # fmt: skip
 
     def _registry(self) -> Registry:

@@ -22,7 +22,7 @@ class Desk:
     def ended(self, count: int, *, after: float) -> list[str]:
         """The types of those that begin in their place."""
         self.now += after
-        return [each.claim.type for _ in range(count) for each in self.ahead.leave("JOB")[1]]
+        return [each.claim.type for _ in range(count) for each in self.ahead.leave("JOB", 0).starting]
 
 
 THREE = ("JOB",) * 3

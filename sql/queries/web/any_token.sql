@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM api_tokens WHERE revoked_at IS NULL AND expires_at > now()) AS found
