@@ -7,11 +7,11 @@ from playwright.sync_api import Browser, Page
 
 from bpc_worker.web.dashboard.door import dashboard_door
 from tests.browser.axe import barriers
-from tests.browser.crawling import crawl, parts, routes_of
 from tests.browser.keyboard import walk
-from tests.browser.signing_in import signed_in
+from tests.browser.signing_in import EVERYTHING, signed_in
 from tests.browser.visitor import PHONE, Visitor
-from tests.support.serving import Serving
+from tests.support.crawling import crawl, parts, routes_of
+from tests.support.serving import Answer, Serving, token
 from tests.support.town import Town
 
 _ELSEWHERE = {"/session", "/static/{hash}/{name}", "/live"}  # test_sessions.py; no pages
@@ -19,9 +19,13 @@ _TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.cli
 
 
 @pytest.fixture(scope="module")
-def pages(browser: Browser, doors: Serving, helios: Town) -> Mapping[str, str]:
-    with signed_in(browser, doors, helios.db) as visitor:
-        return crawl(visitor, dashboard_door(parts(helios.db)), ["/"])
+def pages(doors: Serving, helios: Town) -> Mapping[str, str]:
+    secret = token(helios.db, *EVERYTHING)
+
+    def ask(address: str) -> Answer:
+        return doors.ask("dashboard", address, token=secret, headers={"Accept": "text/html"})
+
+    return crawl(ask, dashboard_door(parts(helios.db)), ["/"])
 
 
 def faults(visitor: Visitor, pages: Mapping[str, str], look: Callable[[Page], object]) -> dict[str, object]:

@@ -1,33 +1,34 @@
 """Every page behind a door, found as a person finds them: by following links."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
 from bpc_worker import registry
 from bpc_worker.config import load as config
 from bpc_worker.web.doors import parts_of
-from bpc_worker.web.layer.answers import Page
 from bpc_worker.web.layer.routes import Door, Found, RouteTable
 from bpc_worker.web.parts import Parts
-from tests.browser.visitor import Visitor
 from tests.support.database import Database
+from tests.support.serving import Answer
 
-_EACH = 2  # of the pages of one route
+EACH = 2  # of the pages of one route
 
-_LINKS = "[...document.querySelectorAll('a[href]')].map(link => link.href)"
+Ask = Callable[[str], Answer]
 
 
 def parts(db: Database) -> Parts:
+    """What a door is made with; nothing is connected."""
     return parts_of(config.load(env={"BPC_DATABASE_URL": db.url}), registry.load(), db.url)
 
 
 def routes_of(door: Door) -> set[str]:
-    """The paths of its pages, as the table has them."""
-    return {route.path for route in door.routes if route.method == "GET" and route.answers in {None, Page}}
+    """The paths that can be looked at."""
+    return {route.path for route in door.routes if route.method == "GET"}
 
 
-def crawl(visitor: Visitor, door: Door, beginnings: Sequence[str]) -> dict[str, str]:
+def crawl(ask: Ask, door: Door, beginnings: Sequence[str], *, each: int = EACH) -> dict[str, str]:
     """Addresses of pages, some of each route, with the path of their route."""
     table, waiting, met = RouteTable(door.routes), deque(beginnings), set(beginnings)
     pages: dict[str, str] = {}
@@ -36,24 +37,36 @@ def crawl(visitor: Visitor, door: Door, beginnings: Sequence[str]) -> dict[str, 
         address = waiting.popleft()
         found = table.find("GET", urlsplit(address).path)
         assert isinstance(found, Found), f"a link to {address}, where nothing is"
-        if count[found.route.path] >= _EACH:
+        if count[found.route.path] >= each:
             continue
         count[found.route.path] += 1
-        answer = visitor.page.request.get(visitor.origin + address)
-        assert answer.ok, f"{answer.status} {address}"
+        answer = ask(address)
+        assert answer.status == 200, f"{answer.status} {address}: {answer.body[:1000]!r}"
         if not answer.headers.get("content-type", "").startswith("text/html"):
             continue
         pages[address] = found.route.path
-        visitor.goto(address)
-        for link in _inside(visitor, visitor.page.evaluate(_LINKS)):
+        for link in links(address, answer.text):
             if link not in met:
                 met.add(link)
                 waiting.append(link)
     return pages
 
 
-def _inside(visitor: Visitor, links: Iterable[str]) -> Iterable[str]:
-    for link in links:
-        parts_ = urlsplit(urljoin(visitor.page.url, link))
-        if f"{parts_.scheme}://{parts_.netloc}" == visitor.origin:
-            yield parts_._replace(scheme="", netloc="", fragment="").geturl()
+def links(address: str, page: str) -> Iterator[str]:
+    """Those that stay at the door, without fragments."""
+    reader = _Reader()
+    reader.feed(page)
+    for href in reader.found:
+        whole = urlsplit(urljoin(address, href))
+        if not whole.scheme and not whole.netloc:
+            yield whole._replace(fragment="").geturl()
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a":
+            self.found += [value for name, value in attrs if name == "href" and value]
