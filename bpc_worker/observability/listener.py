@@ -7,12 +7,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from http import HTTPStatus
+from typing import Any, Final
 
 from aiohttp import web
 
 _QUIET = logging.getLogger("aiohttp.server.quiet")  # what others send us wrongly is no fault of ours
 _QUIET.setLevel(logging.CRITICAL)
+SERVER: Final = "bpc-worker"
 _LOOK_EVERY = 1.0
 _TIDY_SECONDS = 1.0
 
@@ -40,6 +42,25 @@ class _Held:
         self.deadline: float | None = deadline  # None: at work for it, which has limits of its own
 
 
+class _Connection(web.RequestHandler):
+    """What is no HTTP is told so in a few words, and quotes nothing of what came."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,  # noqa: ARG002 - aiohttp's signature
+        status: int = 500,
+        exc: BaseException | None = None,  # noqa: ARG002
+        message: str | None = None,  # noqa: ARG002
+    ) -> web.StreamResponse:
+        said = HTTPStatus(status)
+        headers = {"X-Content-Type-Options": "nosniff", "Server": SERVER, "Cache-Control": "no-store"}
+        response = web.Response(status=status, text=f"{status}: {said.phrase}\n", headers=headers)
+        response.force_close()
+        return response
+
+
 class Listener(web.Server):
     """Somebody who sends half a request and waits takes a place from himself."""
 
@@ -60,6 +81,9 @@ class Listener(web.Server):
         self._held: dict[web.RequestHandler, _Held] = {}
         self._clock = asyncio.get_running_loop().time
         self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(self, loop=self._loop, **self._kwargs)
 
     @property
     def open(self) -> int:

@@ -16,7 +16,7 @@ from bpc_worker.web.layer.bodies import body_of, fields_of, form_of, query_of, r
 from bpc_worker.web.layer.limits import Buckets
 from bpc_worker.web.layer.negotiation import languages
 from bpc_worker.web.layer.problems import Refused
-from bpc_worker.web.layer.proxies import Proxies
+from bpc_worker.web.layer.proxies import Proxies, subscriber
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import Door, Found, Lock, Route, RouteTable
 from bpc_worker.web.layer.streams import Streams
@@ -102,7 +102,7 @@ class Handling:
             languages=languages(asked.headers.get("Accept-Language")),
             csrf="",
         )
-        _spend(rules.per_address, request.address)
+        _spend(rules.per_address, subscriber(request.address))
         found = self._found(request, seen)
         if isinstance(found, Empty):
             return await answered(found, seen.door, request, asked, rules.streams)

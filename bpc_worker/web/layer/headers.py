@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from bpc_worker.observability.listener import SERVER
+
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -13,6 +15,7 @@ SECURITY: Final[Mapping[str, str]] = {
     "Referrer-Policy": "same-origin",  # without any, a browser calls the origin of our own forms null
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Server": SERVER,
 }
 OWN_ORIGIN_ONLY: Final[Mapping[str, str]] = {"Cross-Origin-Resource-Policy": "same-origin"}
 ANY_ORIGIN: Final[Mapping[str, str]] = {

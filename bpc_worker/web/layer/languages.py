@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from string import Formatter
 from typing import Final
 
 MAIN: Final = "en"
@@ -12,6 +13,7 @@ MAIN: Final = "en"
 class Language:
     def __init__(self, tag: str, texts: Mapping[str, str], otherwise: Mapping[str, str]) -> None:
         self.tag = tag
+        self._own = texts
         self._texts = {**otherwise, **texts}
 
     def text(self, name: str, /, **values: object) -> str:
@@ -20,6 +22,16 @@ class Language:
 
     def has(self, name: str) -> bool:
         return name in self._texts
+
+    def names(self) -> frozenset[str]:
+        """Of what it says itself."""
+        return frozenset(self._own)
+
+    def places(self, name: str) -> frozenset[str | None]:
+        """The names of values in a text."""
+        return frozenset(
+            field for _, field, _, _ in Formatter().parse(self._texts[name]) if field is not None
+        )
 
 
 @cache

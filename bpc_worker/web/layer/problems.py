@@ -26,6 +26,20 @@ _STATUS: Final[Mapping[str, int]] = {
     Code.CONFIG_MISSING: 503,
     Code.HANDLER_TIMEOUT: 503,
 }
+# What is about jobs elsewhere is about an answer here: the words for it, and what to do.
+_WORDS: Final[Mapping[str, tuple[str, str]]] = {
+    Code.NOT_FOUND: ("There is nothing of that kind here.", "compare the address and the ids in it"),
+    Code.FORBIDDEN: ("This is not allowed.", "`bpc-worker token list` tells what a token may do"),
+    Code.VALIDATION_ERROR: ("The request is not as it should be.", "correct what `detail` names"),
+    Code.PAYLOAD_TOO_LARGE: ("The request is too large.", "send less at a time"),
+    Code.RATE_LIMITED: ("Too many requests in a short time.", "wait as long as Retry-After says"),
+    Code.QUEUE_FULL: ("There are as many queued jobs as are allowed.", "try again as Retry-After says"),
+    Code.DB_UNAVAILABLE: ("The database is away.", "try again as Retry-After says"),
+    Code.INTERNAL_ERROR: (
+        "Something went wrong here.",
+        "try again; the log of `bpc-worker serve` has the cause",
+    ),
+}
 _OTHERS = 409  # what is asked does not go with what is there
 _RETRY_AFTER: Final[Mapping[int, int]] = {429: 5, 503: 5}
 
@@ -81,12 +95,16 @@ def _waiting(status: int, seconds: float) -> dict[str, str]:
 
 
 def _problem(status: int, code: str, detail: str, next_: str | None = None) -> Problem:
-    explained = EXPLANATIONS.get(Code(code)) if code in Code.__members__ else None
+    words = _WORDS.get(code)
+    if words is None and code in Code.__members__:
+        explained = EXPLANATIONS[Code(code)]
+        words = explained.meaning, explained.actions[0]
+    title, usual = words or (HTTPStatus(status).phrase, None)
     return Problem(
         type=f"urn:bpc:problem:{code.lower()}",
-        title=explained.meaning if explained else HTTPStatus(status).phrase,
+        title=title,
         status=status,
         detail=detail,
         code=code,
-        next=next_ or (explained.actions[0] if explained else None),
+        next=next_ or usual,
     )

@@ -1,7 +1,7 @@
 """From where a request comes: proxies are believed only where the configuration names their networks."""
 
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from bpc_worker.web.layer.problems import Refused
 from bpc_worker.web.layer.request import Origin
@@ -16,12 +16,8 @@ class Proxies:
         self._base_path = base_path.rstrip("/")
 
     def trusts(self, address: str) -> bool:
-        try:
-            found = ip_address(address)
-        except ValueError:  # a socket in the file system has none
-            return False
-        found = getattr(found, "ipv4_mapped", None) or found
-        return any(found in network for network in self._networks)
+        found = _address(address)
+        return found is not None and any(found in network for network in self._networks)
 
     def inside(self, path: str) -> str | None:
         """Without the base path; None of what is not below it."""
@@ -42,13 +38,29 @@ class Proxies:
         """The rightmost that no proxy of ours has: all before it anybody may have written."""
         found = peer
         for each in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
-            try:
-                found = str(ip_address(each))
-            except ValueError:
+            address = _address(each)
+            if address is None:
                 return found
+            found = str(address)
             if not self.trusts(found):
                 return found
         return found
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    """That of IPv4 inside one of IPv6 is that of IPv4. A socket in the file system has none."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return mapped or found
+
+
+def subscriber(address: str) -> str:
+    """Who has an address of IPv6 has 2^64 of them."""
+    found = _address(address)
+    return str(ip_network((int(found) >> 64 << 64, 64))) if isinstance(found, IPv6Address) else address
 
 
 def _last(header: str | None) -> str:
