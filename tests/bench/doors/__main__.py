@@ -2,9 +2,9 @@
 
 `python -m tests.bench.doors [percent]`
 
-Generated rows (tests/support/full_size), one real battery among them. First bytes over a kept connection, each
-public page once unknown to the process and once kept by it; the plans of all statements of all pages, as
-PostgreSQL told them meanwhile; what ten live pages cost. Ends with 1 when a goal is missed.
+Generated rows (tests/support/full_size), one real battery among them. First bytes over a kept connection,
+each public page once unknown to the process and once kept by it; the plans of all statements of all pages,
+as PostgreSQL told them meanwhile; what ten live pages cost. Ends with 1 when a goal is missed.
 """
 
 import sys
@@ -58,13 +58,17 @@ def dashboard_pages(made: Installation) -> list[str]:
     headers = {"Accept": "text/html", "Authorization": f"Bearer {secret}"}
     with telling_plans(made) as told, opened(made, "dashboard") as doors:
         found = crawl(_asking(doors, secret), dashboard_door(parts(made.db)), ["/"], each=4)
-    missed = [f"{each} reads all of {', '.join(sorted(tables))}" for each, tables in whole_tables(told).items()]
+    missed = [
+        f"{each} reads all of {', '.join(sorted(tables))}" for each, tables in whole_tables(told).items()
+    ]
     print(f"{len(told)} statements of {len(found)} pages, {len(missed)} of them read a whole large table")
     with opened(made, "dashboard") as doors:
         for address in found:
             cost = milliseconds(doors, "dashboard", [address] * TIMES, headers)
             print(f"{summary(cost)}   {address}")
-            missed += [f"{address}: {max(cost):.0f} ms"] if sorted(cost)[TIMES // 2] > GOAL_DASHBOARD_MS else []
+            missed += (
+                [f"{address}: {max(cost):.0f} ms"] if sorted(cost)[TIMES // 2] > GOAL_DASHBOARD_MS else []
+            )
     return missed
 
 

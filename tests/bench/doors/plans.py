@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
-# What may be large in an installation. A table that is not here has a row for each worker, key, queue or host.
+# What may be large. A table that is not here has a row for each worker, key, queue or host.
 LARGE = frozenset(
     [
-        "api_requests", "blobs", "bulk_acts", "data_snapshots", "document_versions", "documents", "event_heads",
-        "event_leaves", "events", "fact_sources", "facts", "job_events", "jobs", "passport_build_documents",
-        "passport_builds", "passport_documents", "passport_lives", "passport_versions", "passports",
+        "api_requests", "blobs", "bulk_acts", "data_snapshots", "document_versions", "documents",
+        "event_heads", "event_leaves", "events", "fact_sources", "facts", "job_events", "jobs",
+        "passport_build_documents", "passport_builds", "passport_documents", "passport_lives", "passport_versions", "passports",
         "public_attachments", "public_contents", "public_passports", "registrations", "snapshot_items",
         "status_places", "webhook_deliveries",
     ]
