@@ -14,6 +14,12 @@ CREATE INDEX jobs_dead_of_tenant ON jobs (
 CREATE INDEX jobs_correlation ON jobs (correlation_id, job_id) WHERE correlation_id IS NOT NULL;
 -- What a person looks for, whoever's it is.
 CREATE INDEX passports_serial ON passports (serial);
+CREATE INDEX documents_name ON documents (external_ref);
+CREATE INDEX battery_products_identifier ON battery_products (identifier);
+CREATE INDEX battery_products_gtin ON battery_products (gtin) WHERE gtin IS NOT NULL;
+CREATE INDEX webhook_deliveries_event ON webhook_deliveries (event_id);
+CREATE INDEX webhook_endpoints_trouble ON webhook_endpoints (webhook_endpoint_id)
+  WHERE status = 'DISABLED' OR failing_since IS NOT NULL;
 CREATE INDEX passport_builds_open ON passport_builds (state, build_id) WHERE state <> 'DONE';
 
 CREATE VIEW dead_jobs AS

@@ -95,10 +95,10 @@ class WebDatabase:
 
     @asynccontextmanager
     async def operator(self, who: Identity, *, read_only: bool = False) -> AsyncIterator[Operator]:
-        """Acts on jobs of all tenants, in the name of whoever asks."""
-        if who.tenant_id is not None:
-            raise Permanent(Code.FORBIDDEN, "this is for those who may see all tenants")
-        async with self._acts.acting(_as(OPERATOR, who, read_only=read_only)) as link:
+        """Acts on jobs in the name of whoever asks: on those of all tenants, or of his own."""
+        role = OPERATOR if who.tenant_id is None else APP
+        tenant = {} if who.tenant_id is None else {"bpc.tenant_id": str(who.tenant_id)}
+        async with self._acts.acting(_as(role, who, read_only=read_only) | tenant) as link:
             yield Operator(self._settings, link)
 
     @asynccontextmanager

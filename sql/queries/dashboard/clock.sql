@@ -1,0 +1,2 @@
+-- The database's time: every page says of when it is.
+SELECT clock_timestamp() AS now

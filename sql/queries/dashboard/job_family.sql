@@ -1,0 +1,10 @@
+-- The jobs that one came out of, the nearest first, and those that came out of it.
+WITH RECURSIVE above AS (
+  SELECT parent_job_id AS job_id, 1 AS steps FROM jobs WHERE job_id = %(job_id)s
+  UNION ALL
+  SELECT jobs.parent_job_id, above.steps + 1 FROM above JOIN jobs USING (job_id) WHERE above.steps < 20
+)
+(SELECT -above.steps AS steps, j.job_id, j.type, j.status FROM above JOIN jobs AS j USING (job_id))
+UNION ALL
+(SELECT 1, job_id, type, status FROM jobs WHERE parent_job_id = %(job_id)s ORDER BY job_id LIMIT 200)
+ORDER BY steps DESC, job_id
