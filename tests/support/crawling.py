@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
@@ -28,28 +29,38 @@ def routes_of(door: Door) -> set[str]:
     return {route.path for route in door.routes if route.method == "GET"}
 
 
-def crawl(ask: Ask, door: Door, beginnings: Sequence[str], *, each: int = EACH) -> dict[str, str]:
-    """Addresses of pages, some of each route, with the path of their route."""
+@dataclass
+class Crawled:
+    pages: dict[str, str] = field(default_factory=dict)  # addresses, with the path of their route
+    broken: list[str] = field(default_factory=list)
+
+
+def crawl(ask: Ask, door: Door, beginnings: Sequence[str], *, each: int = EACH) -> Crawled:
+    """Some pages of each route."""
     table, waiting, met = RouteTable(door.routes), deque(beginnings), set(beginnings)
-    pages: dict[str, str] = {}
+    made = Crawled()
     count: Counter[str] = Counter()
     while waiting:
         address = waiting.popleft()
         found = table.find("GET", urlsplit(address).path)
-        assert isinstance(found, Found), f"a link to {address}, where nothing is"
+        if not isinstance(found, Found):
+            made.broken.append(f"no route for {address}")
+            continue
         if count[found.route.path] >= each:
             continue
         count[found.route.path] += 1
         answer = ask(address)
-        assert answer.status == 200, f"{answer.status} {address}: {answer.body[:1000]!r}"
+        if answer.status != 200:
+            made.broken.append(f"{answer.status} {address}")
+            continue
         if not answer.headers.get("content-type", "").startswith("text/html"):
             continue
-        pages[address] = found.route.path
+        made.pages[address] = found.route.path
         for link in links(address, answer.text):
             if link not in met:
                 met.add(link)
                 waiting.append(link)
-    return pages
+    return made
 
 
 def links(address: str, page: str) -> Iterator[str]:

@@ -58,12 +58,15 @@ def dashboard_pages(made: Installation) -> list[str]:
     headers = {"Accept": "text/html", "Authorization": f"Bearer {secret}"}
     with telling_plans(made) as told, opened(made, "dashboard") as doors:
         found = crawl(_asking(doors, secret), dashboard_door(parts(made.db)), ["/"], each=4)
+    assert found.broken == []
     missed = [
         f"{each} reads all of {', '.join(sorted(tables))}" for each, tables in whole_tables(told).items()
     ]
-    print(f"{len(told)} statements of {len(found)} pages, {len(missed)} of them read a whole large table")
+    print(
+        f"{len(told)} statements of {len(found.pages)} pages, {len(missed)} of them read a whole large table"
+    )
     with opened(made, "dashboard") as doors:
-        for address in found:
+        for address in found.pages:
             cost = milliseconds(doors, "dashboard", [address] * TIMES, headers)
             print(f"{summary(cost)}   {address}")
             missed += (

@@ -8,9 +8,9 @@ LARGE = frozenset(
     [
         "api_requests", "blobs", "bulk_acts", "data_snapshots", "document_versions", "documents",
         "event_heads", "event_leaves", "events", "fact_sources", "facts", "job_events", "jobs",
-        "passport_build_documents", "passport_builds", "passport_documents", "passport_lives", "passport_versions", "passports",
-        "public_attachments", "public_contents", "public_passports", "registrations", "snapshot_items",
-        "status_places", "webhook_deliveries",
+        "passport_build_documents", "passport_builds", "passport_documents", "passport_lives",
+        "passport_versions", "passports", "public_attachments", "public_contents", "public_passports",
+        "registrations", "snapshot_items", "status_places", "webhook_deliveries",
     ]
 )  # fmt: skip
 _TITLE = 90
