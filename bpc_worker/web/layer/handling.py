@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from secrets import token_urlsafe
 from typing import Final, Protocol
 
@@ -120,7 +121,8 @@ class Handling:
         _check_lock(found.route.lock, request)
         request = await self._filled(request, found.route, query, asked)
         answer = await found.route.handle(request)
-        return await answered(answer, seen.door, request, asked, rules.streams)
+        still = partial(self._is_still_good, found.route.lock, what)
+        return await answered(answer, seen.door, request, asked, rules.streams, still)
 
     def _found(self, request: Request, seen: _Seen) -> Found | Empty:
         """The route; or the answer to OPTIONS."""
@@ -148,6 +150,12 @@ class Handling:
             raise _unknown("the token is unknown, has expired or was revoked")
         _spend(self._rules.per_name, who.name)
         return who
+
+    async def _is_still_good(self, lock: Lock, what: Shown) -> bool:
+        if lock.scope is None:
+            return True
+        who = await identity(what, self._rules.tokens, self._rules.proxy_rules)
+        return who is not None and who.may(lock.scope)
 
     async def _filled(self, request: Request, route: Route, query: str, asked: web.BaseRequest) -> Request:
         raw, form = b"", None
