@@ -178,7 +178,8 @@ def domain_columns(db: Database) -> dict[str, dict[str, str]]:
         " JOIN information_schema.tables USING (table_schema, table_name)"
         " WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND is_generated = 'NEVER'"
         " AND is_identity = 'NO'"
-        " AND table_name NOT IN ('tenants', 'jobs', 'queue_samples', 'api_tokens', 'bulk_acts')"
+        " AND table_name NOT IN ('tenants', 'jobs', 'queue_samples', 'api_tokens', 'bulk_acts',"
+        " 'api_requests')"
         " AND table_name IN (SELECT table_name"
         "   FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id')"
     )

@@ -75,6 +75,12 @@ class WebDatabase:
             yield link
 
     @asynccontextmanager
+    async def keeper(self) -> AsyncIterator[Link]:
+        """As bpc_app of no tenant: what it sees are functions that look after all of them."""
+        async with self._acts.acting({"role": APP}) as link:
+            yield link
+
+    @asynccontextmanager
     async def public(self) -> AsyncIterator[Reading]:
         """What everybody may see."""
         async with self._reading(self._public, PUBLIC, None) as reading:
