@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
 _TENANT = click.option(
     "--tenant", envvar="BPC_TENANT", show_envvar=True, help="Of this tenant: its id or name."
 )
+_FOR_ALL = "bpc_operator, bpc_reader (for read, values) and bpc_app (for write, activate, webhooks)"
 
 
 @main.group()
@@ -64,7 +65,7 @@ def create(
 
     whose = _whose(context, tenant, all_tenants=all_tenants)
     made = (
-        as_operator(config_path, lambda op: of_all.create_token(op, name, **asked), acts=True)
+        as_operator(config_path, lambda op: of_all.create_token(op, name, **asked), role=_FOR_ALL)
         if whose is None
         else in_pipeline(config_path, whose, of_one.create_token, name, **asked)
     )
@@ -77,7 +78,7 @@ def _whose(context: click.Context, tenant: str | None, *, all_tenants: bool) -> 
     """The tenant, or None for all of them; what the command line says stands above the environment."""
     is_named = context.get_parameter_source("tenant") is ParameterSource.COMMANDLINE
     if (all_tenants and is_named) or not (all_tenants or tenant):
-        fail(EXIT_USAGE, "say whose tokens: --tenant NAME or --all-tenants")
+        fail(EXIT_USAGE, "it is not said whose tokens", "say --tenant NAME or --all-tenants")
     return None if all_tenants else tenant
 
 

@@ -1,6 +1,8 @@
 -- Bulk acts: asked for by a person, carried out page by page by any server, stopped by a person.
 
--- Whoever acts for one tenant asks for its dead letters alone, whatever he names; others for one tenant's or all.
+-- Whoever acts for one tenant asks for its dead letters alone, whatever he names; others for one tenant's or all. A server
+-- that carries it out names him in the events: for whom a web server's login asked, or the login that asked by itself. What
+-- another login calls itself is not heard, here as elsewhere.
 CREATE OR REPLACE FUNCTION bpc_ask_bulk(
   wanted_act text, of_tenant uuid, of_status text, of_type text, with_code text, with_fingerprint text,
   died_since timestamptz, died_before timestamptz, expected integer
@@ -9,6 +11,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_tem
 AS $$
 DECLARE
   made uuid;
+  who text := bpc_who();
 BEGIN
   IF NOT bpc_acts_for_all() THEN
     IF bpc_tenant() IS NULL OR of_tenant IS DISTINCT FROM bpc_tenant() THEN
@@ -19,7 +22,9 @@ BEGIN
   INSERT INTO bulk_acts (act, tenant_id, job_status, type, code, fingerprint, died_since, died_before, counted, asked_by,
                          actor)
   VALUES (wanted_act, of_tenant, of_status, of_type, with_code, with_fingerprint, died_since,
-          least(died_before, clock_timestamp()), expected, bpc_who(), NULLIF(current_setting('bpc.actor', true), ''))
+          least(died_before, clock_timestamp()), expected, who,
+          CASE WHEN who <> bpc_login() THEN substr(who, length(bpc_login()) + 2)
+          ELSE btrim(left('login:' || regexp_replace(who, bpc_unseen(), '?', 'g'), 100)) END)
   RETURNING bulk_act_id INTO made;
   RETURN made;
 END

@@ -148,8 +148,8 @@ def test_an_owner_may_call_what_compares_the_tenant_and_nothing_else(db: Databas
     assert {str(row["proname"]) for row in rows} == {
         "bpc_uuid_v7", "bpc_event_id", "bpc_tenant", "bpc_tenant_named", "bpc_find_tenant",  # no jobs
         "bpc_lock_event_head", "bpc_number_events", "bpc_test_webhook", "bpc_redeliver",  # its rows
-        "bpc_gate", "bpc_login", "bpc_who",  # with the rights of whoever asks
-        "bpc_create_token", "bpc_revoke_token",  # of its tenant
+        "bpc_gate", "bpc_login", "bpc_unseen", "bpc_who",  # with the rights of whoever asks
+        "bpc_create_token", "bpc_revoke_token", "bpc_publish",  # of its tenant
         "bpc_cancel_job", "bpc_retry_job", "bpc_discard_job", "bpc_retry_jobs",  # of its jobs
         "bpc_explain_own_job", "bpc_dead_causes", "bpc_dead_page", "bpc_dead_count", "bpc_job_kinds",
         "bpc_ask_bulk", "bpc_stop_bulk",  # of them and what is asked about them

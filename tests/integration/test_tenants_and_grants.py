@@ -18,6 +18,7 @@ SHARED = {
     "queue_samples", "queue_totals", "schedule_ticks", "prune_progress", "suspect_watch",
     "schema_migrations", "schema_functions", "api_tokens", "web_sessions", "token_events",
     "bulk_acts",
+    "api_requests",  # closed to other tenants, and to all but bpc_app: test_api_requests.py
 }  # fmt: skip
 
 

@@ -28,7 +28,8 @@ READS: dict[str, set[str]] = {
 }  # fmt: skip
 CALLS = {
     "bpc_web": {
-        "bpc_login", "bpc_who", "bpc_find_token", "bpc_begin_session", "bpc_find_session", "bpc_end_session",
+        "bpc_login", "bpc_unseen", "bpc_who", "bpc_find_token", "bpc_begin_session", "bpc_find_session",
+        "bpc_end_session",
     },
     "bpc_public": {"bpc_tenant"},
 }  # fmt: skip
@@ -264,3 +265,58 @@ def test_no_login_is_mistaken_for_another_that_acts_for_somebody(any_db: Databas
     assert len(set(said)) == len(said) == 7 * len(logins)
     assert said[1] == f"w{letter}/jane"
     assert said[7] == f'"w{letter}/jane"'
+
+
+@pytest.mark.parametrize("role", ["bpc_operator", "bpc_app"])
+def test_nobody_has_a_server_act_in_another_name(any_db: Database, role: str) -> None:
+    """What is asked for now and carried out later, by a login whose word counts, in the name of who asked."""
+    tenant = f"bulk {uuid4()}"
+    letters(any_db, 2, tenant=tenant)
+    tenant_id = any_db.tenant(tenant)
+    ask = "SELECT bpc_ask_bulk('discard', %s, NULL, NULL, NULL, NULL, NULL, now(), 2) AS id"
+    page = "SELECT * FROM bpc_bulk_page(%s, %s, 10, 60)"
+    with any_db.connect(role) as connection:
+        connection.execute("SELECT set_config('bpc.tenant_id', %s, false)", [tenant_id])
+        connection.execute("SELECT set_config('bpc.actor', 'jane', false)")
+        connection.execute(ask.encode(), [tenant_id])
+    with web(any_db, "bpc_operator", actor="somebody else") as connection:
+        taken = connection.execute("SELECT * FROM bpc_take_bulk('test', 60)").fetchone() or {}
+        connection.execute(page.encode(), [taken["bulk_act_id"], taken["lease_token"]])
+        connection.execute(page.encode(), [taken["bulk_act_id"], taken["lease_token"]])
+        connection.commit()
+
+    told = any_db.run(
+        "SELECT DISTINCT data ->> 'by' AS by FROM job_events JOIN jobs USING (job_id) WHERE tenant_id = %s",
+        [tenant_id],
+    )
+    assert told == [{"by": f"bpc_web_login/login:{role}_login"}]
+    assert any_db.one("SELECT status, asked_by FROM bulk_acts WHERE tenant_id = %s", [tenant_id]) == {
+        "status": "DONE",
+        "asked_by": f"{role}_login",
+    }
+
+
+def test_the_name_of_no_login_holds_up_what_it_asked_for(any_db: Database) -> None:
+    """Neither by its length nor by what is in it: pages go on."""
+    login = f'odd "\n\x1b/ {uuid4().hex}' + "x" * 10
+    name = sql.Identifier(login)
+    any_db.run(sql.SQL("CREATE ROLE {} LOGIN IN ROLE bpc_operator").format(name).as_string())
+    try:
+        with psycopg.connect(any_db.url, user=login, autocommit=True) as connection:
+            asked = (
+                connection.execute(
+                    "SELECT bpc_ask_bulk('retry', NULL, NULL, 'NO_SUCH_TYPE', NULL, NULL, NULL, now(), 0)"
+                ).fetchone()
+                or ()
+            )
+        with web(any_db, "bpc_operator") as connection:
+            taken = connection.execute("SELECT * FROM bpc_take_bulk('test', 60)").fetchone() or {}
+            connection.execute(
+                "SELECT * FROM bpc_bulk_page(%s, %s, 10, 60)", [taken["bulk_act_id"], taken["lease_token"]]
+            )
+            who = connection.execute("SELECT bpc_who() AS who").fetchone() or {}
+            connection.commit()
+        assert taken["bulk_act_id"] == asked[0]
+        assert str(who["who"]).startswith('bpc_web_login/login:"odd ""??/ ')
+    finally:
+        any_db.run(sql.SQL("DROP ROLE {}").format(name).as_string())

@@ -53,9 +53,13 @@ def in_pipeline(
 
 
 def as_operator(
-    config_path: str | None, work: "Callable[[Operator], Awaitable[T]]", *, acts: bool = False
+    config_path: str | None,
+    work: "Callable[[Operator], Awaitable[T]]",
+    *,
+    acts: bool = False,
+    role: str | None = None,
 ) -> T:
-    """Do something with the queue."""
+    """Do something with the queue; `role`: what the login needs, where that is not usual."""
     from bpc_worker.operator.session import open_operator
 
     settings = settings_from(config_path)
@@ -64,7 +68,7 @@ def as_operator(
         async with open_operator(settings, url) as operator:
             return await work(operator)
 
-    return in_database(settings, run, _TO_ACT if acts else _TO_LOOK)
+    return in_database(settings, run, role or (_TO_ACT if acts else _TO_LOOK))
 
 
 async def collected(items: AsyncIterator[T]) -> list[T]:

@@ -8,6 +8,7 @@ from bpc_worker.jobs.model import Priority, TenantId
 
 _PRIORITY: Final = "priority:"
 TOKEN_NAME: Final = "token:"  # noqa: S105 - how the name of a token begins, and that of no person
+OTHER_NAMES: Final = (TOKEN_NAME, "login:")  # of a login of the database, which asked for something by itself
 
 
 class Kind(StrEnum):

@@ -14,7 +14,7 @@ from bpc_worker.web.locks.credentials import (
     cookies_of,
     session_hash,
 )
-from bpc_worker.web.locks.identity import NOBODY, TOKEN_NAME, Identity, Kind
+from bpc_worker.web.locks.identity import NOBODY, OTHER_NAMES, Identity, Kind
 
 _LONGEST_NAME = 100  # which is what the database takes
 
@@ -72,6 +72,6 @@ async def identity(what: Shown, tokens: Tokens, rules: ProxyRules) -> Identity |
 
 def _named(name: str, scopes: frozenset[str]) -> Identity | None:
     """What could be taken for a token, or cannot be read, is nobody's name."""
-    if len(name) > _LONGEST_NAME or not name.isprintable() or name.startswith(TOKEN_NAME):
+    if len(name) > _LONGEST_NAME or not name.isprintable() or name.startswith(OTHER_NAMES):
         return None
     return Identity(name, Kind.PROXY, scopes=scopes)
