@@ -17,6 +17,8 @@ OPEN_ROUTES = {
     ("dashboard", "POST", "/session"),
     ("dashboard", "POST", "/session/end"),
     ("dashboard", "GET", "/static/{hash}/{name}"),
+    ("api", "GET", "/"),
+    ("api", "GET", "/openapi.json"),
     # What the public may see without a token, and what is refused to everybody.
     ("dpp", "GET", "/v1/dpps/{dppId}"),
     ("dpp", "GET", "/v1/dppsByProductId/{productId}"),
