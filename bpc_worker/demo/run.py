@@ -29,7 +29,7 @@ from bpc_worker.files.rules import read_rules
 from bpc_worker.jobs.errors import Permanent
 from bpc_worker.jobs.model import JobId
 from bpc_worker.pipeline import tenants as queue
-from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.builds.folder import read_folder
 from bpc_worker.pipeline.builds.start import BuildState, build_state, start_build
 from bpc_worker.pipeline.jobs import wait_for_job
 from bpc_worker.pipeline.keys import add_key

@@ -19,6 +19,7 @@ SHARED = {
     "schema_migrations", "schema_functions", "api_tokens", "web_sessions", "token_events",
     "token_uses",
     "bulk_acts",
+    "api_requests",  # closed to other tenants, and to all but bpc_app: test_api_requests.py
 }  # fmt: skip
 
 

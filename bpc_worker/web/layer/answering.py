@@ -14,7 +14,7 @@ from bpc_worker.web.layer.negotiation import best_media_type, entity_tag, is_kno
 from bpc_worker.web.layer.problems import MEDIA_TYPE, Refused, problem_of
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import Door
-from bpc_worker.web.layer.streams import Streams
+from bpc_worker.web.layer.streams import MayGoOn, Streams, nobody_asks
 from bpc_worker.web.layer.templates import render
 
 HTML: Final = "text/html; charset=utf-8"
@@ -25,11 +25,16 @@ _VARY = "Accept, Accept-Language"
 
 
 async def answered(
-    answer: Answer, door: Door, request: Request, asked: web.BaseRequest, streams: Streams
+    answer: Answer,
+    door: Door,
+    request: Request,
+    asked: web.BaseRequest,
+    streams: Streams,
+    may_go_on: MayGoOn = nobody_asks,
 ) -> web.StreamResponse:
     match answer:
         case Stream():
-            return await streams.send(answer, asked, _headers(door, request, "no-store", {}))
+            return await streams.send(answer, asked, _headers(door, request, "no-store", {}), may_go_on)
         case SeeOther(path, cookies):
             location = {"Location": f"{request.origin.prefix}{path}"}
             return _response(303, b"", _headers(door, request, "no-store", location), cookies)

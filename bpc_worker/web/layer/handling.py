@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from secrets import token_urlsafe
 from typing import Final, Protocol
 
@@ -83,7 +84,11 @@ class Handling:
             _log.error("request_bug", exc_info=error)
             response = _refusal(Permanent(Code.INTERNAL_ERROR, "something went wrong here"), seen)
         route = _NO_ROUTE if seen.route is None else seen.route.path
-        self._rules.meter.answered(seen.door.name, route, response.status, clock() - began_at)
+        seconds = clock() - began_at
+        self._rules.meter.answered(seen.door.name, route, response.status, seconds)
+        if log.is_verbose():
+            told = {"door": seen.door.name, "route": route, "status": response.status}
+            _log.debug("request", **told, duration_ms=round(seconds * 1000, 1))
         return response
 
     async def _answer(self, asked: web.BaseRequest, seen: _Seen) -> web.StreamResponse:
@@ -120,7 +125,8 @@ class Handling:
         _check_lock(found.route.lock, request)
         request = await self._filled(request, found.route, query, asked)
         answer = await found.route.handle(request)
-        return await answered(answer, seen.door, request, asked, rules.streams)
+        still = partial(self._is_still_good, found.route.lock, what)
+        return await answered(answer, seen.door, request, asked, rules.streams, still)
 
     def _found(self, request: Request, seen: _Seen) -> Found | Empty:
         """The route; or the answer to OPTIONS."""
@@ -148,6 +154,12 @@ class Handling:
             raise _unknown("the token is unknown, has expired or was revoked")
         _spend(self._rules.per_name, who.name)
         return who
+
+    async def _is_still_good(self, lock: Lock, what: Shown) -> bool:
+        if lock.scope is None:
+            return True
+        who = await identity(what, self._rules.tokens, self._rules.proxy_rules)
+        return who is not None and who.may(lock.scope)
 
     async def _filled(self, request: Request, route: Route, query: str, asked: web.BaseRequest) -> Request:
         raw, form = b"", None
