@@ -12,6 +12,8 @@ from bpc_worker.web.serve import DOORS
 SAFE = {"GET"}
 # On doors where people and programs show who they are, these ask it of nobody.
 OPEN_ROUTES = {
+    ("api", "GET", "/"),  # the interface described, which is no secret
+    ("api", "GET", "/openapi.json"),
     ("dashboard", "GET", "/session"),
     ("dashboard", "POST", "/session"),
     ("dashboard", "POST", "/session/end"),
