@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from ipaddress import ip_address
 from typing import Final
@@ -25,6 +25,8 @@ _log = log.get("web")
 DOORS: Final = ("public", "dpp", "api", "dashboard")
 _MOST_GRACE: Final = 60.0
 _BESIDE_GRACE: Final = 1.0
+
+Beside = Callable[[CollectorRegistry], Coroutine[object, object, None]]
 
 
 class UnlockedError(Exception):
@@ -90,16 +92,21 @@ async def serve(settings: Settings, registry: Registry, url: str, wanted: Sequen
     return 0
 
 
-async def beside(
-    settings: Settings, registry: Registry, url: str, wanted: Sequence[str], metrics: CollectorRegistry
-) -> None:
-    """The doors of a worker's process, until it is cancelled."""
-    doors = Doors(settings, registry, url, wanted, WebMetrics(metrics), grace=_BESIDE_GRACE)
-    try:
-        await doors.open()
-        await doors.keep()
-    finally:
-        await doors.close()
+def beside(settings: Settings, registry: Registry, url: str, wanted: Sequence[str]) -> Beside:
+    """The doors of a worker's process, until they are cancelled; its metrics are theirs."""
+    made: list[WebMetrics] = []  # once, however often the doors are opened anew
+
+    async def run(metrics: CollectorRegistry) -> None:
+        if not made:
+            made.append(WebMetrics(metrics))
+        doors = Doors(settings, registry, url, wanted, made[0], grace=_BESIDE_GRACE)
+        try:
+            await doors.open()
+            await doors.keep()
+        finally:
+            await doors.close()
+
+    return run
 
 
 def _signals() -> tuple[asyncio.Event, asyncio.Event]:

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENT
+from tests.browser.conftest import opened
 from tests.browser.signing_in import NAME, signed_in
 from tests.support.database import Database
-from tests.support.serving import Serving, serving
+from tests.support.serving import Serving
 from tests.support.worker import worker
 
 _DEAD = (
@@ -23,7 +23,7 @@ _DEAD = (
 
 @pytest.fixture
 def dashboard(db: Database) -> Iterator[Serving]:
-    with serving(db.url, "dashboard", **PATIENT) as running:
+    with opened(db, "dashboard") as running:
         yield running
 
 

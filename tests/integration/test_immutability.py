@@ -94,8 +94,8 @@ OWNERS = {
     },
     "public_passports": {
         "passport_version_id", "tenant_id", "passport_id", "unique_identifier", "host", "granularity",
-        "status", "issued_at", "law_date", "activated_at", "superseded_at", "superseded_by", "revoked_at",
-        "recycled_at", "economic_operator", "facility", "view",
+        "product", "status", "issued_at", "law_date", "activated_at", "superseded_at", "superseded_by",
+        "revoked_at", "recycled_at", "economic_operator", "facility", "view",
     },
     "public_attachments": {
         "passport_version_id", "tenant_id", "sha256", "kind", "media_type", "size", "language", "title",

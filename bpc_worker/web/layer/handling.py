@@ -84,7 +84,11 @@ class Handling:
             _log.error("request_bug", exc_info=error)
             response = _refusal(Permanent(Code.INTERNAL_ERROR, "something went wrong here"), seen)
         route = _NO_ROUTE if seen.route is None else seen.route.path
-        self._rules.meter.answered(seen.door.name, route, response.status, clock() - began_at)
+        seconds = clock() - began_at
+        self._rules.meter.answered(seen.door.name, route, response.status, seconds)
+        if log.is_verbose():
+            told = {"door": seen.door.name, "route": route, "status": response.status}
+            _log.debug("request", **told, duration_ms=round(seconds * 1000, 1))
         return response
 
     async def _answer(self, asked: web.BaseRequest, seen: _Seen) -> web.StreamResponse:

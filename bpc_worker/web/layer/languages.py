@@ -1,4 +1,6 @@
-"""The texts of pages, a file for each language; another language is another file."""
+"""The texts of pages, a file for each language and beside it one in the folder of each door; another language
+is other files.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -37,12 +39,13 @@ class Language:
 @cache
 def all_languages() -> Mapping[str, Language]:
     """By their tags, English first."""
-    folder = files("bpc_worker.web") / "texts"
-    found = {
-        each.name.removesuffix(".toml"): _flat(tomllib.loads(each.read_text(encoding="utf-8")))
-        for each in folder.iterdir()
-        if each.name.endswith(".toml")
-    }
+    root = files("bpc_worker.web") / "texts"
+    found: dict[str, dict[str, str]] = {}
+    for folder in (root, *(each for each in root.iterdir() if each.is_dir())):
+        for each in folder.iterdir():
+            if each.name.endswith(".toml"):
+                texts = found.setdefault(each.name.removesuffix(".toml"), {})
+                texts |= _flat(tomllib.loads(each.read_text(encoding="utf-8")))
     tags = [MAIN, *sorted(found.keys() - {MAIN})]
     return {tag: Language(tag, found[tag], found[MAIN]) for tag in tags}
 

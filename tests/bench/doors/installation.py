@@ -54,7 +54,8 @@ def installation(size: full_size.Size) -> Iterator[Installation]:
 
 @contextmanager
 def opened(of: Installation, *doors: str, **settings: object) -> Iterator[Serving]:
-    with serving(of.db.url, *doors, **(_NO_LIMITS | settings)) as running:
+    public = {"BPC_PUBLIC_DATABASE_URL": of.db.url_as("bpc_public")}
+    with serving(of.db.url_as("bpc_web"), *doors, **(_NO_LIMITS | public | settings)) as running:
         yield running
 
 

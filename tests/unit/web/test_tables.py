@@ -7,6 +7,7 @@ import pytest
 from bpc_worker.config.load import load
 from bpc_worker.web.doors import parts_of, places
 from bpc_worker.web.layer.routes import Door, Route, RouteTable
+from bpc_worker.web.public.door import Query
 from bpc_worker.web.serve import DOORS
 
 SAFE = {"GET"}
@@ -67,6 +68,9 @@ def test_a_route_says_what_it_is_for(door: Door, route: Route) -> None:
 
 @pytest.mark.parametrize(("door", "route"), ALL)
 def test_what_is_asked_is_read_strictly(door: Door, route: Route) -> None:
+    """But for a battery's own address, to which GS1 allows attributes that we have no use for."""
+    if route.query is Query:
+        return
     for kind in (route.query, route.body):
         if kind is not None and kind is not bytes and hasattr(kind, "__struct_config__"):
             assert kind.__struct_config__.forbid_unknown_fields, (door.name, kind)

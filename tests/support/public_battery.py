@@ -1,0 +1,80 @@
+"""A battery with everything that its public page can show: the shipped rules, a GTIN, a host, documents."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file
+from pathlib import Path
+from uuid import UUID
+
+from bpc_worker.demo.companies import examples, set_up
+from bpc_worker.files.rules import read_rules
+from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.hosts import add_host
+from bpc_worker.pipeline.passports import activate
+from bpc_worker.pipeline.products import ProductData, change_product
+from bpc_worker.pipeline.session import PipelineSession
+from bpc_worker.postgres.embedded.server import Server
+from tests.support import database as databases
+from tests.support.pipeline import Pipeline, keyed, publish
+from tests.support.signed import Signed
+from tests.support.worker import worker
+
+HOST = "id.volt.eu"
+GTIN = "09520123456788"
+SERIAL = "7QK2M9X4TB"
+IDENTIFIER = f"https://{HOST}/01/{GTIN}/21/{SERIAL}"
+PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
+TEXT = "Nicht öffnen. Vor Nässe schützen.\n".encode()
+SECRET = b"for the authorities\n"
+ATTACHED = {
+    "doc.pdf": (PDF, "kind: declaration_of_conformity, audience: public, language: en"),
+    "anleitung.txt": (TEXT, "kind: waste, audience: public, language: de, title: Anleitung"),
+    "secret.txt": (SECRET, "kind: test_report, audience: authorities"),
+}
+
+
+@contextmanager
+def public_battery(server: Server, **env: object) -> Iterator[Signed]:
+    """In force; it superseded a version before it."""
+    with databases.database(server) as db, tempfile.TemporaryDirectory() as folder:
+        path = keyed(db)
+        publish(path, "eu_battery", read_rules("eu_battery"))
+        with worker(db.url_as("bpc_worker"), **env):
+            _build(path, _folder(Path(folder)), again=False)
+            second = _build(path, Path(folder) / "ev", again=True)
+        yield Signed(path, second)
+
+
+def _folder(within: Path) -> Path:
+    """The example of a car's battery under a serial of ours, with attachments."""
+    folder = within / "ev"
+    with as_file(examples() / "ev") as example:
+        shutil.copytree(example, folder)
+    recipe = (folder / "passport.yaml").read_text()
+    for name, (content, said) in ATTACHED.items():
+        (folder / name).write_bytes(content)
+        recipe += f"  - {{file: {name}, kind: ATTACHMENT, attachment: {{{said}}}}}\n"
+    (folder / "passport.yaml").write_text(recipe.replace("HLS-EV78-2027-000417", SERIAL))
+    measured = folder / "measurements.csv"
+    measured.write_text(measured.read_text().replace("HLS-EV78-2027-000417", SERIAL))
+    return folder
+
+
+def _build(path: Pipeline, folder: Path, *, again: bool) -> UUID:
+    """Built and in force."""
+    read = read_folder(folder, document_bytes=20 * 1024 * 1024)
+
+    async def prepare(pipeline: PipelineSession) -> None:
+        await add_host(pipeline, HOST)
+        await set_up(pipeline, "ev", read.recipe)
+        await change_product(pipeline, ProductData(identifier=read.recipe.product.identifier, gtin=GTIN))
+
+    path.call(prepare)
+    state = path.ended(path.build(folder, again=again), within=120)
+    assert state.state == "DONE", state.errors
+    version = state.passport_version_id
+    assert version is not None
+    path.call(lambda pipeline: activate(pipeline, str(version)))
+    return version
