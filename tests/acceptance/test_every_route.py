@@ -13,21 +13,28 @@ import pytest
 
 from bpc_worker.config.load import load
 from bpc_worker.domain.tokens import SCOPES, hash_of, new_secret
+from bpc_worker.pipeline.deliveries import send_test
+from bpc_worker.pipeline.session import PipelineSession
+from bpc_worker.pipeline.webhooks import add_endpoint
 from bpc_worker.postgres.embedded.server import Server
 from bpc_worker.web.doors import parts_of, places
 from bpc_worker.web.layer.routes import Door, Route
 from bpc_worker.web.serve import DOORS
 from tests.support.database import Database
+from tests.support.pipeline import Pipeline
 from tests.support.serving import Answer, Serving, serving, token
 from tests.support.town import town
 
 # By what stands before it in the path: the things of the tenant, one of which it is to name.
 THINGS: Final[Mapping[str, str]] = {
     "documents": "SELECT document_id AS id FROM documents",
-    "products": "SELECT product_id AS id FROM products",
+    "products": "SELECT battery_product_id AS id FROM battery_products",
     "builds": "SELECT build_id AS id FROM passport_builds",
     "passports": "SELECT passport_id AS id FROM passports",
     "jobs": "SELECT job_id AS id FROM jobs",
+    "versions": "SELECT passport_version_id AS id FROM passport_versions",
+    "webhooks": "SELECT webhook_endpoint_id AS id FROM webhook_endpoints",
+    "deliveries": "SELECT webhook_delivery_id AS id FROM webhook_deliveries",
 }
 # What is no id of a tenant's, and is asked for as it stands here.
 PLAIN: Final[Mapping[str, str]] = {}
@@ -96,6 +103,12 @@ def _ended(db: Database, *, is_revoked: bool) -> str:
     return secret
 
 
+async def _with_a_webhook(session: PipelineSession) -> None:
+    url = "https://receiver.example/hook"
+    made = await add_endpoint(session, url, event_types=["*"], max_attempts=1)
+    await send_test(session, str(made.webhook_endpoint_id))
+
+
 @pytest.fixture(scope="module")
 def installation(server: Server) -> Iterator[Installation]:
     with town(server, "ev") as found:
@@ -108,6 +121,7 @@ def installation(server: Server) -> Iterator[Installation]:
             "revoked": _ended(db, is_revoked=True),
         }
         tenant = str(db.one("SELECT tenant_id FROM tenants WHERE name = 'helios'")["tenant_id"])
+        Pipeline(db, "helios").call(_with_a_webhook)
         own, other = (
             token(db, *SCOPES, tenant=tenant),
             token(db, *SCOPES, tenant=db.tenant("somebody-else")),

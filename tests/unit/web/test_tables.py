@@ -13,6 +13,9 @@ from bpc_worker.web.serve import DOORS
 SAFE = {"GET"}
 # On doors where people and programs show who they are, these ask it of nobody.
 OPEN_ROUTES = {
+    ("api", "GET", "/"),
+    ("api", "GET", "/openapi.json"),
+    ("api", "GET", "/static/{hash}/{name}"),
     ("dashboard", "GET", "/session"),
     ("dashboard", "POST", "/session"),
     ("dashboard", "POST", "/session/end"),
