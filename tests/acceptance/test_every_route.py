@@ -43,7 +43,7 @@ SETTINGS: Final = {
     "BPC_HTTP_TOKEN_REQUESTS_PER_SECOND": 100_000, "BPC_HTTP_TOKEN_REQUESTS_BURST": 100_000,
 }  # fmt: skip
 _PLACE = re.compile(r"([^/]+)/\{(\w+)\}")
-_WRITTEN_BY_LOCKS = frozenset({"api_tokens", "token_events", "web_sessions"})
+_WRITTEN_BY_LOCKS = frozenset({"api_tokens", "token_events", "token_uses", "web_sessions"})
 
 
 def _routes() -> list[tuple[Door, Route]]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from bpc_worker.demo.companies import examples, set_up
 from bpc_worker.files.rules import read_rules
-from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.builds.folder import read_folder
 from bpc_worker.pipeline.hosts import add_host
 from bpc_worker.pipeline.passports import activate
 from bpc_worker.pipeline.products import ProductData, change_product

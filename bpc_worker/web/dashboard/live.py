@@ -64,7 +64,12 @@ class Live:
             raise Permanent(Code.FORBIDDEN, f"this needs the scope {found.route.lock.scope}")
         key = (at, who.tenant_id, who.scopes, request.languages, request.origin.prefix)
         asked = replace(
-            request, path_args=found.path_args, query=query_of(found.route, fields_of(query)), body=None
+            request,
+            path_args=found.path_args,
+            query=query_of(found.route, fields_of(query)),
+            body=None,
+            csrf="",  # others with the same rights get the same bytes
+            cookies=(),
         )
         return self._pages.setdefault(key, Watched(asked, found.route))
 

@@ -22,6 +22,11 @@ class Language:
         """KeyError where no language has it."""
         return self._texts[name].format_map({key: str(each) for key, each in values.items()})
 
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """The names of its texts, as the files of the main language have them."""
+        return tuple(self._texts)
+
     def has(self, name: str) -> bool:
         return name in self._texts
 

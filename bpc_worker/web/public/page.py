@@ -28,9 +28,8 @@ _OTHERS: Final = "others"
 # Said on top of the page, or in the list of documents.
 _ELSEWHERE: Final = frozenset({"identity.unique_identifier", "attachments.public",
                                "conformity.declaration_documents"})  # fmt: skip
-_FIRST: Final = ("identity.model", "identity.serial", "identity.category", "manufacturer.name")
-_FACTS: Final = ("identity.category", "identity.serial", "identity.manufacturing_month",
-                 "performance.rated_capacity", "composition.mass")  # fmt: skip
+_FACTS: Final = ("identity.category", "identity.serial", "performance.rated_capacity",
+                 "composition.mass")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ def _facts(fields: Mapping[str, object], language: Language) -> Iterator[Row]:
 def _groups(fields: Mapping[str, object], language: Language) -> Iterator[Group]:
     of_name = {name: group for group, names in GROUPS for name in names}
     held: dict[str, list[Row]] = {group: [] for group in (*dict(GROUPS), _OTHERS)}
-    for path in sorted(fields, key=lambda each: (each not in _FIRST, each)):
+    for path in _in_order(fields, language):
         if path.startswith(STATEMENTS) or path in _ELSEWHERE:
             continue
         group = of_name.get(path.partition(".")[0], _OTHERS)
@@ -202,6 +201,12 @@ def _groups(fields: Mapping[str, object], language: Language) -> Iterator[Group]
                 [each for each in rows if each.part.kind != "empty"],
                 [each for each in rows if each.part.kind == "empty"],
             )
+
+
+def _in_order(fields: Mapping[str, object], language: Language) -> list[str]:
+    """As the texts have the points; those that nobody has named come last."""
+    places = {name: place for place, name in enumerate(language.in_order)}
+    return sorted(fields, key=lambda path: (places.get(f"point.{path}", len(places)), path))
 
 
 def _statements(fields: Mapping[str, object]) -> Iterator[Statement]:

@@ -20,9 +20,20 @@ OPEN_ROUTES = {
     ("dashboard", "POST", "/session"),
     ("dashboard", "POST", "/session/end"),
     ("dashboard", "GET", "/static/{hash}/{name}"),
+    ("api", "GET", "/"),
+    ("api", "GET", "/openapi.json"),
+    # What the public may see without a token, and what is refused to everybody.
+    ("dpp", "GET", "/v1/dpps/{dppId}"),
+    ("dpp", "GET", "/v1/dppsByProductId/{productId}"),
+    ("dpp", "GET", "/v1/dppsByIdAndDate/{dppId}"),
+    ("dpp", "GET", "/v1/dpps/{dppId}/elements/{path}"),
+    ("dpp", "POST", "/v1/dpps"),
+    ("dpp", "PATCH", "/v1/dpps/{dppId}"),
+    ("dpp", "DELETE", "/v1/dpps/{dppId}"),
+    ("dpp", "PATCH", "/v1/dpps/{dppId}/elements/{path}"),
 }
 # Unsafe by their method, and they change nothing: what is asked for is too long for an address.
-READ_BY_POST: set[tuple[str, str]] = set()
+READ_BY_POST = {("dpp", "/v1/dppsByProductIds")}
 
 
 def doors() -> Iterator[Door]:
