@@ -13,7 +13,7 @@ from bpc_worker.web.serve import DOORS
 SAFE = {"GET"}
 # On doors where people and programs show who they are, these ask it of nobody.
 OPEN_ROUTES = {
-    ("api", "GET", "/"),
+    ("api", "GET", "/"),  # the interface described, which is no secret
     ("api", "GET", "/openapi.json"),
     ("api", "GET", "/static/{hash}/{name}"),
     ("dashboard", "GET", "/session"),
@@ -22,6 +22,7 @@ OPEN_ROUTES = {
     ("dashboard", "GET", "/static/{hash}/{name}"),
     ("api", "GET", "/"),
     ("api", "GET", "/openapi.json"),
+    ("api", "GET", "/static/{hash}/{name}"),
     # What the public may see without a token, and what is refused to everybody.
     ("dpp", "GET", "/v1/dpps/{dppId}"),
     ("dpp", "GET", "/v1/dppsByProductId/{productId}"),
