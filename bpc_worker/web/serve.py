@@ -125,7 +125,7 @@ def _signals() -> tuple[asyncio.Event, asyncio.Event]:
 
 
 def _allow_open_files(count: int) -> None:
-    """As many as connections may take, where the system lets us; else a new one waits until another closes."""
+    """As many as connections may take, where the system lets us; else a new one waits for another's end."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     most = count if hard == unlimited else min(count, hard)
