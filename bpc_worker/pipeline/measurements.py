@@ -27,7 +27,7 @@ class Measurement(msgspec.Struct, frozen=True):
     pointer: str  # its cell
 
 
-class Measured(msgspec.Struct, frozen=True):
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One value, in the words of the vocabulary and in its unit."""
 
     name: str

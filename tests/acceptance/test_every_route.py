@@ -24,10 +24,15 @@ from tests.support.town import town
 # By what stands before it in the path: the things of the tenant, one of which it is to name.
 THINGS: Final[Mapping[str, str]] = {
     "documents": "SELECT document_id AS id FROM documents",
-    "products": "SELECT product_id AS id FROM products",
+    "products": "SELECT battery_product_id AS id FROM battery_products",
     "builds": "SELECT build_id AS id FROM passport_builds",
-    "passports": "SELECT passport_id AS id FROM passports",
+    "passports": "SELECT passport_id AS id FROM passport_versions WHERE qr_png IS NOT NULL",
     "jobs": "SELECT job_id AS id FROM jobs",
+    "versions": "SELECT passport_version_id AS id FROM passport_versions WHERE qr_png IS NOT NULL",
+    "webhooks": "SELECT webhook_endpoint_id AS id FROM webhook_endpoints",
+    "endpoints": "SELECT webhook_endpoint_id AS id FROM webhook_endpoints",
+    "deliveries": "SELECT webhook_delivery_id AS id FROM webhook_deliveries",
+    "bulk": "SELECT bulk_act_id AS id FROM bulk_acts",
 }
 # What is no id of a tenant's, and is asked for as it stands here.
 PLAIN: Final[Mapping[str, str]] = {}
@@ -35,6 +40,18 @@ SETTINGS: Final = {
     "BPC_HTTP_REQUESTS_PER_SECOND": 100_000, "BPC_HTTP_REQUESTS_BURST": 100_000,
     "BPC_HTTP_TOKEN_REQUESTS_PER_SECOND": 100_000, "BPC_HTTP_TOKEN_REQUESTS_BURST": 100_000,
 }  # fmt: skip
+_MORE_THINGS: Final = """
+WITH endpoint AS (
+  INSERT INTO webhook_endpoints (webhook_endpoint_id, tenant_id, url, secret, public_key)
+  VALUES (gen_random_uuid(), %(tenant)s, 'https://example.com/hook', 'x', decode(repeat('00', 32), 'hex'))
+  RETURNING webhook_endpoint_id
+), delivery AS (
+  INSERT INTO webhook_deliveries (tenant_id, webhook_endpoint_id, event_id, event_type, body)
+  SELECT %(tenant)s, webhook_endpoint_id, gen_random_uuid(), 'PASSPORT_ACTIVATED', '{}' FROM endpoint
+)
+INSERT INTO bulk_acts (tenant_id, act, died_before, counted, asked_by, status, finished_at)
+VALUES (%(tenant)s, 'retry', now(), 1, 'somebody', 'DONE', now())
+"""
 _PLACE = re.compile(r"([^/]+)/\{(\w+)\}")
 _WRITTEN_BY_LOCKS = frozenset({"api_tokens", "token_events", "token_uses", "web_sessions"})
 
@@ -58,6 +75,7 @@ class Installation:
     own: str  # a token of the tenant whose things there are
     of_another: str
     good_for_nothing: Mapping[str, str]
+    look: str
 
     def ask(self, door: Door, route: Route, path: str, secret: str | None = None, **headers: str) -> Answer:
         body = b"{}" if route.body is not None else None
@@ -68,16 +86,7 @@ class Installation:
 
     def state(self) -> dict[str, object]:
         """How many rows of each table there are, and by which transaction the last of them was written."""
-        names = self.db.run(
-            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
-        )
-        tables = sorted({str(each["relname"]) for each in names} - _WRITTEN_BY_LOCKS)
-        return {
-            table: self.db.one(
-                f'SELECT count(*) AS rows, max(xmin::text::bigint) AS last FROM "{table}"'  # our own names
-            )
-            for table in tables
-        }
+        return self.db.one(self.look)
 
 
 def _ended(db: Database, *, is_revoked: bool) -> str:
@@ -108,13 +117,23 @@ def installation(server: Server) -> Iterator[Installation]:
             "revoked": _ended(db, is_revoked=True),
         }
         tenant = str(db.one("SELECT tenant_id FROM tenants WHERE name = 'helios'")["tenant_id"])
+        db.run(_MORE_THINGS, {"tenant": tenant})
         own, other = (
             token(db, *SCOPES, tenant=tenant),
             token(db, *SCOPES, tenant=db.tenant("somebody-else")),
         )
         reads = {"BPC_PUBLIC_DATABASE_URL": db.url_as("bpc_public")}
         with serving(db.url_as("bpc_web"), **reads, **SETTINGS) as doors:
-            yield Installation(db, doors, own, other, useless)
+            yield Installation(db, doors, own, other, useless, _look(db))
+
+
+def _look(db: Database) -> str:
+    rows = db.run(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+    )
+    tables = sorted({str(each["relname"]) for each in rows} - _WRITTEN_BY_LOCKS)
+    last = "(SELECT (count(*), max(xmin::text::bigint))::text FROM {0}) AS {0}"
+    return f"SELECT {', '.join(last.format(table) for table in tables)}"
 
 
 def path_of(db: Database, route: Route, *, is_there: bool = True) -> str:
@@ -170,7 +189,7 @@ def test_what_is_another_tenants_is_as_if_it_were_not_there(
     )
 
     assert _without_ids(found) == _without_ids(missing)
-    assert 400 <= found.status < 500
+    assert 400 <= found.status < 500 or (route.lock.changes and found.status == 303)
     assert installation.state() == before
     if route.method == "GET":  # else the test would be about nothing
         assert installation.ask(door, route, there, installation.own).status != 404
@@ -214,7 +233,7 @@ def test_every_answer_has_its_headers_and_no_cookie_that_it_does_not_need(
 ) -> None:
     found = installation.ask(door, route, route.path.replace("{", "").replace("}", ""))
 
-    assert found.status < 500
+    assert found.status < 500 or found.status == 501  # what cannot be done to a passport, and is said
     assert "default-src 'none'" in found.headers["content-security-policy"]
     assert found.headers["x-content-type-options"] == "nosniff"
     assert "cache-control" in found.headers
@@ -225,7 +244,7 @@ def test_every_answer_has_its_headers_and_no_cookie_that_it_does_not_need(
 @pytest.mark.parametrize(("door", "route"), ALL)
 def test_another_method_is_none(door: Door, route: Route, installation: Installation) -> None:
     path = route.path.replace("{", "").replace("}", "")
-    found = installation.doors.ask(door.name, path, method="PATCH", token=installation.own)
+    found = installation.doors.ask(door.name, path, method="PROPFIND", token=installation.own)
     allowed = installation.doors.ask(door.name, path, method="OPTIONS")
 
     assert found.status == 405

@@ -49,8 +49,8 @@ def browser() -> Iterator["Browser"]:
 
 @pytest.fixture(scope="session")
 def helios(server: Server) -> Iterator[Town]:
-    """A battery, a stopped build, and a few thousand generated jobs."""
-    with town(server, "ev") as made:
+    """Two batteries, a stopped build, and a few thousand generated jobs."""
+    with town(server, "ev", "lmt") as made:
         jobs.fill(made.db, 3000)
         webhooks.fill(made.db, 60)
         made.db.run("ANALYZE")

@@ -50,6 +50,9 @@ def crawl(ask: Ask, door: Door, beginnings: Sequence[str], *, each: int = EACH) 
             continue
         count[found.route.path] += 1
         answer = ask(address)
+        if answer.status == 303:
+            waiting.append(answer.headers["location"])
+            continue
         if answer.status != 200:
             made.broken.append(f"{answer.status} {address}")
             continue

@@ -66,12 +66,16 @@ class Manufacturer:
         assert answer.status == 200, answer.text
         return [json.loads(line) for line in answer.body.splitlines()]
 
-    def sent(self, content: bytes, entry: Mapping[str, str], *, key: str | None = None) -> Answer:
+    def sent(
+        self, content: bytes, entry: Mapping[str, str], *, key: str | None = None, wait: int | None = 30
+    ) -> Answer:
         """A document of a passport.yaml, in one body."""
         headers = {"BPC_Kind": entry["kind"], "BPC_External_Ref": entry["file"]}
         if "number_format" in entry:
             headers["BPC_Number_Format"] = entry["number_format"]
-        return self.post("/v1/documents", content, media_type=entry["mime_type"], key=key, wait=30, **headers)
+        return self.post(
+            "/v1/documents", content, media_type=entry["mime_type"], key=key, wait=wait, **headers
+        )
 
 
 def data(answer: Answer) -> Any:

@@ -1,7 +1,8 @@
-"""A battery with everything that its public page can show: the shipped rules, a GTIN, a host, documents."""
+"""A battery with everything that its public page can show: a GTIN, a host, documents, a key of its own."""
 
 import shutil
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file
@@ -10,18 +11,28 @@ from uuid import UUID
 
 from bpc_worker.demo.companies import examples, set_up
 from bpc_worker.files.rules import read_rules
+from bpc_worker.keys.signers import LocalSigner
 from bpc_worker.pipeline.builds.folder import read_folder
 from bpc_worker.pipeline.hosts import add_host
+from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.passports import activate
 from bpc_worker.pipeline.products import ProductData, change_product
 from bpc_worker.pipeline.session import PipelineSession
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
-from tests.support.pipeline import Pipeline, keyed, publish
+from tests.support import status_lists
+from tests.support.database import Database
+from tests.support.pipeline import Pipeline, publish
 from tests.support.signed import Signed
-from tests.support.worker import worker
+from tests.support.worker import until, worker
 
 HOST = "id.volt.eu"
+SIGNER = LocalSigner("volt-1", b"k" * 32)
+KEYS = {
+    "BPC_SIGNING_KEY_ID": SIGNER.key_id,
+    "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64": b64encode(b"k" * 32).decode("ascii"),
+    **status_lists.KEY,
+}
 GTIN = "09520123456788"
 SERIAL = "7QK2M9X4TB"
 IDENTIFIER = f"https://{HOST}/01/{GTIN}/21/{SERIAL}"
@@ -39,12 +50,26 @@ ATTACHED = {
 def public_battery(server: Server, **env: object) -> Iterator[Signed]:
     """In force; it superseded a version before it."""
     with databases.database(server) as db, tempfile.TemporaryDirectory() as folder:
-        path = keyed(db)
+        path = Pipeline(db)
+        db.tenant(path.tenant)
+        path.call(lambda pipeline: add_key(pipeline, SIGNER.key_id, SIGNER.public_key))
+        status_lists.register_key(db)
         publish(path, "eu_battery", read_rules("eu_battery"))
-        with worker(db.url_as("bpc_worker"), **env):
+        with worker(db.url_as("bpc_worker"), **(KEYS | env)):
             _build(path, _folder(Path(folder)), again=False)
             second = _build(path, Path(folder) / "ev", again=True)
+            until(
+                lambda: db.run("SELECT FROM status_lists WHERE token_as_of > %s", [_activated(db, second)]),
+                within=60,
+                what="the status list",
+            )
         yield Signed(path, second)
+
+
+def _activated(db: Database, version: UUID) -> object:
+    return db.one("SELECT activated_at FROM public_passports WHERE passport_version_id = %s", [version])[
+        "activated_at"
+    ]
 
 
 def _folder(within: Path) -> Path:

@@ -33,6 +33,7 @@ from bpc_worker.web.database.roles import WebDatabase
 from bpc_worker.web.layer.answers import Answer, Data, Page
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import OPEN, Door, Route, needs
+from bpc_worker.web.layer.templates import STATIC
 from bpc_worker.web.parts import Parts
 
 _log = log.get("web")
@@ -76,6 +77,7 @@ def api_door(parts: Parts) -> Door:
             *(helped(each) for each in routes),
             Route("GET", "/openapi.json", openapi, OPEN, says="What this door can do, as OpenAPI 3.1."),
             Route("GET", "/", index, OPEN, says="The same as a plain page."),
+            STATIC,
         ],
         cache="private, no-cache",
         duties=(watch.look, partial(_forget, parts.database)),

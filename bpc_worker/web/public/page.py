@@ -128,7 +128,7 @@ def passport_page(
         maker=_text(fields.get("manufacturer.name")),
         badge=_badge(kept, language, is_gone=is_gone, wrong_code=wrong_code),
         notice=notice,
-        notice_link=link,
+        notice_link=None if link is None else _here(link, first.unique_identifier),
         facts=[*_facts(fields, language)],
         groups=[*_groups(fields, language)],
         statements=[*_statements(fields)],
@@ -139,6 +139,12 @@ def passport_page(
         key=None if verdict is None else verdict.key_id,
         language_links=links,
     )
+
+
+def _here(link: str, identifier: str) -> str:
+    """Without the host, where that is the one of this page."""
+    host = issuer_of(identifier)
+    return link.removeprefix(host) if issuer_of(link) == host else link
 
 
 def _text(value: object) -> str | None:

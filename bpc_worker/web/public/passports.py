@@ -112,7 +112,7 @@ class Passports:
 
     async def _document(self, address: Address, found: Found, link_type: str) -> Raw:
         """What a link of that type leads to: one document, without a way round."""
-        attachment = links.attachment_of(found.attachments, link_type)
+        attachment = links.attachment_of(found.attachments, links.link_type_of(link_type))
         content = None
         if attachment is not None:
             content = await self._tables.content(address.host, bytes.fromhex(attachment.sha256))

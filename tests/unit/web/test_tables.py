@@ -13,12 +13,16 @@ from bpc_worker.web.serve import DOORS
 SAFE = {"GET"}
 # On doors where people and programs show who they are, these ask it of nobody.
 OPEN_ROUTES = {
+    ("api", "GET", "/"),  # the interface described, which is no secret
+    ("api", "GET", "/openapi.json"),
+    ("api", "GET", "/static/{hash}/{name}"),
     ("dashboard", "GET", "/session"),
     ("dashboard", "POST", "/session"),
     ("dashboard", "POST", "/session/end"),
     ("dashboard", "GET", "/static/{hash}/{name}"),
     ("api", "GET", "/"),
     ("api", "GET", "/openapi.json"),
+    ("api", "GET", "/static/{hash}/{name}"),
     # What the public may see without a token, and what is refused to everybody.
     ("dpp", "GET", "/v1/dpps/{dppId}"),
     ("dpp", "GET", "/v1/dppsByProductId/{productId}"),
