@@ -57,7 +57,7 @@ def _check_tenant(request: Request) -> None:
     if request.identity.tenant_id is None:
         raise Refused(
             403, Code.FORBIDDEN, "whoever asks is of all tenants, and this is about one",
-            next_="ask with a token of that tenant: `bpc-worker token create --tenant …`",
+            next_="ask with a token of that tenant: `bpc-worker token create NAME --tenant …`",
         )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ class Jobs:
         if request.identity.tenant_id is not None:
             raise Refused(
                 403, Code.FORBIDDEN, "this is about the jobs of all tenants, and the token is of one",
-                next_="`bpc-worker token create --scope scale` without --tenant makes one",
+                next_="`bpc-worker token create NAME --scopes scale --all-tenants` makes one",
             )  # fmt: skip
         slots = request.asked(ScaleQuery).slots or self.api.settings.worker.concurrency
         async with self.api.database.reader(request.identity) as reading:
