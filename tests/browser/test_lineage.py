@@ -9,7 +9,8 @@ from tests.support.town import Town
 SERIAL = "HLS-EV78-2027-000417"
 _MINUTE_MS = 60_000
 _ANOTHER_BYTE = """
-UPDATE passport_versions SET proof = set_byte(proof, length(proof) / 2, get_byte(proof, length(proof) / 2) # 1)
+UPDATE passport_versions
+SET proof = set_byte(proof, length(proof) / 2, get_byte(proof, length(proof) / 2) # 1)
 WHERE passport_version_id = %s RETURNING proof
 """
 
