@@ -17,10 +17,10 @@ from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.attachment_kinds import ATTACHMENT
 from bpc_worker.documents.attachments import described
 from bpc_worker.documents.mapping import titles
+from bpc_worker.documents.model import Declared
 from bpc_worker.domain import builds
 from bpc_worker.domain.events import of_job
-from bpc_worker.domain.ingesting import Owner, folders_of, mapping_text
-from bpc_worker.domain.records import DocumentVersion
+from bpc_worker.domain.ingesting import KnownVersion, Owner, folders_of, version_key, version_of
 from bpc_worker.domain.states import BuildStatus, DocumentStatus
 from bpc_worker.handler_api import (
     Code,
@@ -72,10 +72,6 @@ class Content:
     new: bytes | None = None  # None: it is a blob already
 
 
-class Known(DocumentVersion, frozen=True):
-    errors: list[object] | None
-
-
 class Blob(msgspec.Struct, frozen=True):
     size: int
 
@@ -85,15 +81,14 @@ async def handle(payload: IngestDocument, ctx: Context) -> None:
         content = await _content(payload, ctx)
     except Permanent as error:
         await builds.give_up(ctx, payload.build_id, error, BuildStatus.DOCUMENTS)
-    params: dict[str, object] = {
-        "tenant_id": ctx.job.tenant_id,
-        "sha256": content.sha256,
-        "kind": payload.kind,
-        "mime_type": payload.mime_type,
-        "number_format": payload.number_format,
-        "mapping": mapping_text(payload.mapping),
-    }
-    known = maybe(await ctx.read("documents/known", params), Known)
+    declared = Declared(
+        kind=payload.kind,
+        mime_type=payload.mime_type,
+        number_format=payload.number_format,
+        mapping=payload.mapping,
+    )
+    params = version_key(ctx.job.tenant_id, declared, content.sha256)
+    known = maybe(await ctx.read("documents/known", params), KnownVersion)
     if known is not None and known.status == DocumentStatus.REJECTED:
         await _refuse(payload, known, ctx)
     await ctx.complete(
@@ -106,7 +101,7 @@ async def _write(
     tx: Tx, payload: IngestDocument, ctx: Context, content: Content, params: dict[str, object]
 ) -> None:
     build = await builds.hold(tx, payload.build_id, ctx.job.tenant_id)
-    version = await _keep(tx, payload, content, params)
+    version = await version_of(tx, params, payload.external_ref, content.new)
     await _is_sent(tx, payload, ctx, version)
     if build is None:
         if version.status != DocumentStatus.VALIDATED:
@@ -118,7 +113,7 @@ async def _write(
             await tx.enqueue(_parse(payload, ctx, version))
 
 
-async def _refuse(payload: IngestDocument, known: Known, ctx: Context) -> None:
+async def _refuse(payload: IngestDocument, known: KnownVersion, ctx: Context) -> None:
     """The same bytes are the same version, so what was found out about them still holds."""
 
     async def write(tx: Tx) -> None:
@@ -134,20 +129,7 @@ async def _refuse(payload: IngestDocument, known: Known, ctx: Context) -> None:
     await ctx.reject(write, Permanent(Code.VALIDATION_ERROR, message, detail={"errors": known.errors}))
 
 
-async def _keep(tx: Tx, payload: IngestDocument, content: Content, params: dict[str, object]) -> Known:
-    """The version with these bytes, whoever was first to bring them."""
-    rows = await tx.query("documents/known", params)
-    if not rows:
-        document = params | {"external_ref": payload.external_ref}
-        if content.new is not None:
-            tx.send("blobs/put", {"content": content.new})
-        await tx.query("documents/add", document)
-        await tx.query("documents/add_version", document)
-        rows = await tx.query("documents/known", params)
-    return one(rows, Known, "document version")
-
-
-async def _is_sent(tx: Tx, payload: IngestDocument, ctx: Context, version: Known) -> None:
+async def _is_sent(tx: Tx, payload: IngestDocument, ctx: Context, version: KnownVersion) -> None:
     """From now on the name means this version, whether its bytes are new or came before."""
     name = {"tenant_id": ctx.job.tenant_id, "kind": payload.kind, "external_ref": payload.external_ref}
     await tx.query("documents/add", name)
@@ -155,7 +137,7 @@ async def _is_sent(tx: Tx, payload: IngestDocument, ctx: Context, version: Known
     await tx.query("documents/sent", name | sent)
 
 
-def _parse(payload: IngestDocument, ctx: Context, version: Known) -> NewJob:
+def _parse(payload: IngestDocument, ctx: Context, version: KnownVersion) -> NewJob:
     """One for each time it was brought: an earlier one may have been cancelled."""
     return NewJob(
         type="PARSE_FACTS",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import uvloop
+from prometheus_client import CollectorRegistry
 
 from bpc_worker import __version__
 from bpc_worker.app.base import Base
@@ -54,6 +55,7 @@ class Plan:
     works: bool = True
     reaps: bool = True
     produces: Duty | None = None
+    serves: Callable[[CollectorRegistry], Coroutine[object, object, None]] | None = None
     until_empty: bool = False
 
 
@@ -77,6 +79,7 @@ async def serve(settings: Settings, registry: Registry, url: str, plan: Plan) ->
         "broker": None if listener is None else listener.run,
         "bell": None if bell is None else bell.run,
         "producer": None if plan.produces is None else partial(plan.produces, hooks),
+        "doors": None if plan.serves is None else partial(plan.serves, base.metrics.registry),
     }
     engine = Engine(
         health=base.health,

@@ -56,6 +56,7 @@ def _samples(base: Base, care: Care) -> Iterator[Loop]:
         ("sampler", sampler.count_waiting),
         ("running", sampler.look_at_running),
         ("xmin", sampler.look_for_xmin),
+        ("endpoints", sampler.look_for_disabled_endpoints),
     ):
         yield care.every(rules.interval_seconds, task, look)
     yield care.every(settings.reaper.interval_seconds, "overdue", sampler.note_overdue)

@@ -17,15 +17,12 @@ from pathlib import Path
 from threading import Thread
 
 from bpc_worker.carrier import order as orders
-from bpc_worker.carrier.code import code_of, png, svg
+from bpc_worker.carrier.drawing import TABLE, Drawer
 from bpc_worker.carrier.errors import CarrierError, UnfinishedError
 from bpc_worker.carrier.order import Order, Part
-from bpc_worker.carrier.sheet import SheetPrinter
 from bpc_worker.files.lock import FileLock
 from bpc_worker.files.reading import read_regular
 from bpc_worker.files.writing import ExportFileError, remove_unfinished, write_new
-
-TABLE = "codes.csv"
 
 _UNFINISHED_TABLE = "codes.csv.unfinished"
 _OURS = ".bpc-"  # the lock, and what a killed writer leaves
@@ -103,21 +100,13 @@ def _make_parts(order: Order, out: Path, processes: int, progress: Callable[[int
 
 class _Maker:
     def __init__(self, recipe: Order, out: Path) -> None:
-        self._formats = recipe.formats
-        self._printing = recipe.printing
-        self._printer = SheetPrinter(recipe.template, recipe.printing)
+        self._drawer = Drawer(recipe)
         self._out = out
 
     def make(self, part: Part) -> int:
-        printed = [(label, code_of(label.identifier, self._printing)) for label in part.labels]
-        for kind, draw in (("svg", svg), ("png", png)):
-            if kind in self._formats:
-                for label, code in printed:
-                    write_new(self._out / kind, f"{label.name}.{kind}", draw(code), durable=False)
-        if "pdf" in self._formats:
-            sheets = self._printer.pdf(printed, part.pdf_name)
-            write_new(self._out / "pdf", part.pdf_name, sheets, durable=False)
-        return len(printed)
+        for folder, name, data in self._drawer.files(part):
+            write_new(self._out / folder, name, data, durable=False)
+        return len(part.labels)
 
 
 _maker: _Maker | None = None  # of this process

@@ -13,10 +13,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 69 no
 @click.group(
     cls=Group,
     modules=(
-        "attachments", "audit", "carrier", "config", "database", "dead", "demo", "doctor", "documents",
-        "enqueue", "imports", "jobs", "keys", "lives", "models", "operators", "passport", "pauses",
-        "products", "public", "registry", "rules", "serials", "serve", "snapshots", "tenants", "tokens",
-        "watch", "webhook", "worker",
+        "attachments", "audit", "builds", "carrier", "config", "database", "dead", "demo", "doctor",
+        "documents", "enqueue", "imports", "jobs", "keys", "lives", "models", "operators", "passport",
+        "pauses", "products", "public", "registry", "rules", "serials", "serve", "snapshots", "tenants",
+        "tokens", "watch", "webhook", "worker",
     ),
     epilog=_EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -129,7 +129,7 @@ def _refuse(found: "DocumentDetail") -> NoReturn:
 
 
 def _mapping(path: Path | None) -> Mapping[str, object] | None:
-    from bpc_worker.pipeline.builds.recipe import read_mapping
+    from bpc_worker.pipeline.builds.folder import read_mapping
 
     if path is None:
         return None

@@ -1,17 +1,31 @@
 """The command that opens the doors."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from bpc_worker.cli import main
 from bpc_worker.cli._common.options import config_option
 from bpc_worker.cli._common.output import EXIT_FAILED, EXIT_USAGE, fail, refused
-from bpc_worker.cli._common.startup import database_url, installed_handlers, keep_secrets, settings_from
+from bpc_worker.cli._common.startup import (
+    database_url,
+    finished,
+    installed_handlers,
+    keep_secrets,
+    settings_from,
+)
 
-_DOORS = ("public", "dpp", "api", "dashboard")
+if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
+    from bpc_worker.config.settings import Settings
+    from bpc_worker.registry import Registry
+    from bpc_worker.web.serve import Beside
+
+DOORS = ("public", "dpp", "api", "dashboard")
 
 
 @main.command()
-@click.option("--doors", default=",".join(_DOORS), show_default=True, help="Which to open.")
+@click.option("--doors", default=",".join(DOORS), show_default=True, help="Which to open.")
 @click.option("--base-path", help="Path below which all doors are (http.base_path).")
 @config_option
 def serve(doors: str, base_path: str | None, config_path: str | None) -> None:
@@ -21,8 +35,8 @@ def serve(doors: str, base_path: str | None, config_path: str | None) -> None:
     Example: bpc-worker serve --doors public,dashboard
     """
     wanted = [each.strip() for each in doors.split(",") if each.strip()]
-    if not wanted or not set(wanted) <= set(_DOORS):
-        fail(EXIT_USAGE, f"--doors {doors}: not these", f"say --doors {','.join(_DOORS)}, or some of them")
+    if not wanted or not set(wanted) <= set(DOORS):
+        fail(EXIT_USAGE, f"--doors {doors}: not these", f"say --doors {','.join(DOORS)}, or some of them")
     settings = settings_from(config_path, http__base_path=base_path)
     _check_installed()
     from bpc_worker.app.composition import PortTakenError
@@ -36,6 +50,16 @@ def serve(doors: str, base_path: str | None, config_path: str | None) -> None:
         refused(doors_of.UnlockedError),
     ):
         raise SystemExit(doors_of.run(settings, handlers, url, wanted))
+
+
+def doors_beside(settings: "Settings", handlers: "Registry", url: str, wanted: Sequence[str]) -> "Beside":
+    """The doors in a worker's process; refused before it begins."""
+    _check_installed()
+    from bpc_worker.web import serve as doors_of
+
+    with refused(doors_of.UnlockedError):
+        finished(doors_of.check_locks(settings, url, wanted))
+    return doors_of.beside(settings, handlers, url, wanted)
 
 
 def _check_installed() -> None:

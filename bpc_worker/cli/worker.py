@@ -14,6 +14,7 @@ from bpc_worker.cli._common.startup import (
     migrate_now,
     settings_from,
 )
+from bpc_worker.cli.serve import DOORS, doors_beside
 
 if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is quick
     from bpc_worker.config.settings import Settings
@@ -26,11 +27,18 @@ if TYPE_CHECKING:  # heavy: imported where a command needs it, so that --help is
     "--role", type=click.Choice(["worker", "producer", "reaper", "all"]), default="all", show_default=True
 )
 @click.option("--migrate", "with_migrations", is_flag=True, help="Bring the schema up to date first.")
+@click.option("--serve", "serves", is_flag=True, help="Open the doors of `bpc-worker serve`, too.")
 @click.option("--concurrency", type=int, help="Jobs at a time (worker.concurrency).")
 @click.option("--suspects", is_flag=True, hidden=True)  # a worker starts it so, with orders on a pipe
 @config_option
 def run(
-    role: str, *, with_migrations: bool, concurrency: int | None, suspects: bool, config_path: str | None
+    role: str,
+    *,
+    with_migrations: bool,
+    serves: bool,
+    concurrency: int | None,
+    suspects: bool,
+    config_path: str | None,
 ) -> None:
     r"""Run a worker until SIGTERM.
 
@@ -40,7 +48,7 @@ def run(
     if suspects:
         _serve_suspects()
     settings = settings_from(config_path, worker__concurrency=concurrency)
-    _serve(settings, role=role, with_migrations=with_migrations, until_empty=False)
+    _serve(settings, role=role, with_migrations=with_migrations, until_empty=False, serves=serves)
 
 
 @main.command()
@@ -54,7 +62,9 @@ def once(config_path: str | None) -> None:
     _serve(settings_from(config_path), role="worker", with_migrations=False, until_empty=True)
 
 
-def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empty: bool) -> NoReturn:
+def _serve(
+    settings: "Settings", *, role: str, with_migrations: bool, until_empty: bool, serves: bool = False
+) -> NoReturn:
     from bpc_worker.app import composition
     from bpc_worker.engine.worker import SchemaRefusedError
     from bpc_worker.processes.confinement import AccountError
@@ -77,6 +87,7 @@ def _serve(settings: "Settings", *, role: str, with_migrations: bool, until_empt
             reaps=role != "producer",
             produces=_producer(settings, handlers, url, inbox),
             until_empty=until_empty,
+            serves=doors_beside(settings, handlers, url, DOORS) if serves else None,
         )
         if with_migrations:
             migrate_now(settings.database.migrate_url or url)

@@ -74,6 +74,26 @@ class Public:
             secret=True,
         ),
     ] = None
+    loopback_host: Annotated[
+        str | None,
+        setting(
+            kinds.text(100), "host whose passports are shown at 127.0.0.1 and localhost, to try the door"
+        ),
+    ] = None
+    kept_seconds: Annotated[
+        float, setting(kinds.number(0.1, 60), "for how long an answer may be kept, here and by others")
+    ] = 60
+    stale_seconds: Annotated[
+        float,
+        setting(kinds.number(1, 86_400), "for how long passports are shown while the database is away"),
+    ] = 900
+    misses_per_second: Annotated[
+        float,
+        setting(kinds.number(0.01, 1_000_000), "batteries without a passport that an address may ask for"),
+    ] = 0.5
+    misses_burst: Annotated[
+        float, setting(kinds.number(1, 1_000_000), "likewise, at once; of one model ten times as many")
+    ] = 30
 
 
 @section

@@ -15,16 +15,28 @@ def list_files(out: Path, written: Sequence[Path]) -> None:
     (out / _LIST).write_text(lines, encoding="utf-8")
 
 
+def make_room(out: Path, *names: str) -> None:
+    """Files of an earlier demo, whose passports are gone, go where another of that name is to be written."""
+    for file in _own(out):
+        if file.name in names:
+            file.unlink()
+
+
 def remove_files(out: Path) -> int:
     """What the demo wrote there and nobody has changed since, and nothing else."""
-    there = {out / name: digest for name, digest in _listed(out).items() if (out / name).is_file()}
-    written = [file for file, digest in there.items() if sha256_hex(file.read_bytes()) == digest]
+    written = _own(out)
     for file in written:
         file.unlink()
     (out / _LIST).unlink(missing_ok=True)
     if out.is_dir() and not any(out.iterdir()):
         out.rmdir()
     return len(written)
+
+
+def _own(out: Path) -> list[Path]:
+    """As the demo wrote them."""
+    there = {out / name: digest for name, digest in _listed(out).items() if (out / name).is_file()}
+    return [file for file, digest in there.items() if sha256_hex(file.read_bytes()) == digest]
 
 
 def _listed(out: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from bpc_worker.carrier.code import Printing, code_of, png
-from bpc_worker.demo.files import list_files
+from bpc_worker.demo.files import list_files, make_room
 from bpc_worker.demo.screen import draw_code
 from bpc_worker.demo.stage import TENANT, Stage
 from bpc_worker.demo.withheld import withheld
@@ -58,6 +58,7 @@ def prove(stage: Stage, version_id: UUID, named: str = "") -> int:
         ("passport", "replay", str(version_id), "--tenant", TENANT),
         ("audit", "verify", "--tenant", TENANT),
     )
+    make_room(stage.out, view.name)
     failed = [step for step in steps if _run(stage, step) != 0]
     list_files(stage.out, [picture, *(Path(step[-1]) for step in steps[1:4] if step not in failed)])
     if failed:

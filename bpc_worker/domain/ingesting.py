@@ -8,8 +8,10 @@ import msgspec
 
 from bpc_worker.documents.model import Declared
 from bpc_worker.domain.builds import STEPS
+from bpc_worker.domain.records import DocumentVersion
 from bpc_worker.domain.states import BuildStatus
-from bpc_worker.handler_api import Policy
+from bpc_worker.handler_api import Policy, Tx
+from bpc_worker.rows import one
 
 JOB_TYPE = STEPS[BuildStatus.DOCUMENTS].job_type
 
@@ -20,6 +22,10 @@ class Owner(msgspec.Struct, frozen=True):
     tenant_id: UUID
     name: str
     alone: bool
+
+
+class KnownVersion(DocumentVersion, frozen=True):
+    errors: list[object] | None
 
 
 def folders_of(policy: Policy, owner: Owner) -> tuple[Path, ...]:
@@ -45,3 +51,30 @@ def ingest_payload(declared: Declared, external_ref: str, digest: bytes) -> dict
         "mapping": declared.mapping,
         "content_sha256": digest.hex(),
     }
+
+
+def version_key(tenant_id: UUID, declared: Declared, digest: bytes) -> dict[str, object]:
+    """Bytes and what is said about them: the same again are the same version."""
+    return {
+        "tenant_id": tenant_id,
+        "sha256": digest,
+        "kind": declared.kind,
+        "mime_type": declared.mime_type,
+        "number_format": declared.number_format,
+        "mapping": mapping_text(declared.mapping),
+    }
+
+
+async def version_of(
+    tx: Tx, key: Mapping[str, object], external_ref: str, new: bytes | None = None
+) -> KnownVersion:
+    """Whoever was first to bring it. `new`: the bytes, where they are no blob yet."""
+    rows = await tx.query("documents/known", key)
+    if not rows:
+        document = {**key, "external_ref": external_ref}
+        if new is not None:
+            tx.send("blobs/put", {"content": new})
+        await tx.query("documents/add", document)
+        await tx.query("documents/add_version", document)
+        rows = await tx.query("documents/known", key)
+    return one(rows, KnownVersion, "document version")

@@ -87,15 +87,21 @@ def fact_sources(data: bytes) -> dict[tuple[str, str], list[str]]:
 
 
 def write_zip(parts: Mapping[str, bytes]) -> bytes:
-    """The same parts are the same bytes: in order of name, not compressed, without time or user."""
+    """The same parts are the same bytes; their names are those of a bundle."""
+    for name in parts:
+        _check_name(name)
+    return zipped(parts)
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """In order of name, not compressed, without time or user."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(parts):
-            _check_name(name)
+        for name in sorted(files):
             entry = zipfile.ZipInfo(name, _OLDEST)
             entry.create_system = _UNIX
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            archive.writestr(entry, parts[name])
+            archive.writestr(entry, files[name])
     return target.getvalue()
 
 

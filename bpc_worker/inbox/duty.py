@@ -13,7 +13,7 @@ from bpc_worker.inbox.layout import Wanted
 from bpc_worker.inbox.producer import Producer
 from bpc_worker.inbox.queries import InboxQueries
 from bpc_worker.jobs.model import Priority
-from bpc_worker.pipeline.builds.recipe import Folder
+from bpc_worker.pipeline.builds.folder import Folder
 from bpc_worker.pipeline.builds.start import start_build
 from bpc_worker.pipeline.session import open_pipeline
 from bpc_worker.postgres.connection import Link

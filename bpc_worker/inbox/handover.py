@@ -20,7 +20,7 @@ from bpc_worker.jobs.errors import Code, Permanent, Retryable, SchemaMismatch
 from bpc_worker.jobs.model import NewJob, Status, TenantId
 from bpc_worker.jobs.store import Enqueued
 from bpc_worker.observability import log
-from bpc_worker.pipeline.builds.recipe import Folder, read_folder
+from bpc_worker.pipeline.builds.folder import Folder, read_folder
 
 _log = log.get("producer")
 

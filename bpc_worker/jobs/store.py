@@ -131,6 +131,9 @@ class QueueSamples(Protocol):
     async def xmin_holders(self) -> dict[str, XminHolder]:
         """By kind: transaction, prepared, slot, standby."""
 
+    async def disabled_endpoints(self) -> int:
+        """Webhooks that are switched off, of all tenants."""
+
 
 class Pruned(msgspec.Struct, frozen=True):
     """What became of one page of jobs."""

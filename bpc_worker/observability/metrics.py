@@ -77,6 +77,7 @@ class Metrics:
         self._xmin_age = self._gauge(
             "db_oldest_xmin_transactions", "Transactions since the oldest holder of dead rows", ("holder",)
         )
+        self._disabled = self._gauge("webhook_endpoints_disabled", "Webhooks that are switched off")
         self._breakers = self._gauge("circuit_breaker_state", "0 closed, 1 half-open, 2 open", ("target",))
         self._dropped_keys = self._gauge("log_keys_dropped", "Log keys that were not allowed")
         self._measures = {
@@ -210,6 +211,9 @@ class Metrics:
         self._xmin.set(max((holder.seconds for holder in holders.values()), default=0.0))
         for kind, holder in holders.items():
             self._xmin_age.labels(holder=kind).set(holder.transactions)
+
+    def disabled_endpoints(self, count: int | None) -> None:
+        self._disabled.set(math.nan if count is None else count)
 
     def breaker(self, target: str, state: int) -> None:
         self._breakers.labels(target=self._target(target)).set(state)

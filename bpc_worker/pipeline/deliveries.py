@@ -57,14 +57,14 @@ async def list_deliveries(
     endpoint: str | None = None,
     status: str | None = None,
     newer_seconds: float | None = None,
+    after: UUID | None = None,
     limit: int | None = None,
 ) -> list[Delivery]:
-    """Newest first."""
+    """Newest first; `after`: the last one of an earlier list."""
     async with pipeline.reading() as tx:
         of = None if endpoint is None else (await find_endpoint(pipeline, tx, endpoint)).webhook_endpoint_id
-        return await _deliveries(
-            pipeline, tx, webhook_endpoint_id=of, status=status, newer_seconds=newer_seconds, limit=limit
-        )
+        wanted = {"webhook_endpoint_id": of, "status": status, "newer_seconds": newer_seconds}
+        return await _deliveries(pipeline, tx, **wanted, after=after, limit=limit)
 
 
 async def read_delivery(pipeline: PipelineSession, delivery_id: UUID) -> tuple[Delivery, Answered]:
@@ -84,7 +84,7 @@ def _only(found: list[Delivery]) -> Delivery:
 
 async def _deliveries(pipeline: PipelineSession, tx: Tx, **wanted: object) -> list[Delivery]:
     params: dict[str, object] = dict.fromkeys(
-        ("webhook_endpoint_id", "webhook_delivery_id", "status", "newer_seconds", "limit")
+        ("webhook_endpoint_id", "webhook_delivery_id", "status", "newer_seconds", "after", "limit")
     )
     rows = await tx.query("webhooks/deliveries", params | {"tenant_id": pipeline.tenant_id} | wanted)
     return all_of(rows, Delivery)

@@ -16,6 +16,11 @@ async def export(pipeline: PipelineSession, wanted: str, form: Wanted, write: Wr
     version = await read_version(pipeline, wanted)
     row, files = version.row, _files(version, form)
     write(row, files)
+    return await tell(pipeline, row, form, files)
+
+
+async def tell(pipeline: PipelineSession, row: Row, form: Wanted, files: Sequence[File]) -> list[Named]:
+    """In the audit trail: they are handed out."""
     named = [Named.of(file, row.disclosure_seed) for file in files]
     await _tell(pipeline, row, form, named)
     return named

@@ -12,7 +12,7 @@ from bpc_worker.amqp.listener import publish_once
 from bpc_worker.config.settings import Settings
 from bpc_worker.domain.events import Happened, record
 from bpc_worker.handler_api import Tx
-from bpc_worker.jobs.errors import Code, Permanent
+from bpc_worker.jobs.errors import Code, JobError, Permanent
 from bpc_worker.jobs.model import NewJob, TenantId
 from bpc_worker.observability.tracing import NO_TRACER, Tracer
 from bpc_worker.postgres import tenants
@@ -72,9 +72,22 @@ class PipelineSession:
             session = Session(self.link, origin, queue, _STATEMENT_SECONDS)
             yield session
             await session.end(timeout=_STATEMENT_SECONDS)
+        except JobError:  # somebody said no: the line is in order
+            await self._undo()
+            raise
         except BaseException:
             self.link.drop()  # the server rolls back; the next transaction connects anew
             raise
+
+    async def _undo(self) -> None:
+        """Without another connection for the next transaction, where there is little doubt about this one."""
+        try:
+            if self.link.answered_lately:
+                await self.link.run(b"ROLLBACK", timeout=_CALL_SECONDS)
+        except JobError:
+            pass
+        if not self.link.idle:
+            self.link.drop()
 
     async def rows(self, name: str, record_type: type[T], **params: object) -> list[T]:
         """What a query finds of the tenant's, in a view of its own."""

@@ -13,7 +13,7 @@ from bpc_worker.postgres.dsn import Dsn
 
 _log = log.get("bell")
 
-_LISTEN = b"LISTEN bpc_jobs"
+JOBS, PUBLIC_CHANGES = "bpc_jobs", "bpc_public"  # channels: of new jobs, of what the public door shows
 _ASK = b"SELECT 1"
 _ASK_SECONDS = 15.0  # a line that says nothing may be dead: ask
 _LONGEST_BACKOFF = 15.0
@@ -25,12 +25,19 @@ class NotifyListener:
     """
 
     def __init__(
-        self, dsn: Dsn, *, on_ring: Callable[[], None], on_state: Callable[[bool], None], timeout: float
+        self,
+        dsn: Dsn,
+        *,
+        on_ring: Callable[[], None],
+        on_state: Callable[[bool], None],
+        timeout: float,
+        channel: str = JOBS,
     ) -> None:
         self._link = Link(dsn)
         self._on_ring = on_ring
         self._on_state = on_state
         self._timeout = timeout
+        self._listen_to = f"LISTEN {channel}".encode()
 
     async def run(self) -> None:
         """For ever: connect, listen until something breaks, wait a little longer each time."""
@@ -50,7 +57,7 @@ class NotifyListener:
                 self._link.drop()
 
     async def _listen(self) -> None:
-        await self._link.run(_LISTEN, timeout=self._timeout)
+        await self._link.run(self._listen_to, timeout=self._timeout)
         self._on_state(True)
         self._on_ring()  # for what came while nobody listened
         while True:

@@ -11,9 +11,11 @@ from bpc_worker.postgres.sql_files import query
 _UNDEFINED_TABLE = "42P01"
 
 
-async def read_ledger(dsn: Dsn) -> Ledger:
-    """What was applied; nothing at all when the database was never migrated."""
+async def read_ledger(dsn: Dsn, *, role: str | None = None) -> Ledger:
+    """What was applied; nothing at all when the database was never migrated. `role`: as which it is read."""
     link = Link(dsn)
+    if role is not None:
+        link.begin_with({"role": role})
     try:
         migrations = [Applied(**row) for row in await _rows(link, "applied")]
         functions = [(row["name"], row["checksum"]) for row in await _rows(link, "functions")]

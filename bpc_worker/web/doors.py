@@ -5,15 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bpc_worker.app.composition import PortTakenError, schema_check
+from bpc_worker import wiring
+from bpc_worker.app.composition import PortTakenError
 from bpc_worker.config.settings import Settings
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.observability import log
 from bpc_worker.observability.listener import ListenerLimits, Listening
+from bpc_worker.postgres.migrate import known, schema_problem
+from bpc_worker.postgres.schema import read_ledger
 from bpc_worker.registry import Registry
 from bpc_worker.web.api.door import api_door
 from bpc_worker.web.dashboard.door import dashboard_door
-from bpc_worker.web.database.roles import Addresses, WebDatabase
+from bpc_worker.web.database.roles import READER, Addresses, WebDatabase
 from bpc_worker.web.database.tokens import StoredTokens
 from bpc_worker.web.dpp.door import dpp_door
 from bpc_worker.web.layer.handling import Handling, Rules
@@ -57,6 +60,11 @@ class DatabaseState:
         self.schema = "not read yet"
         self.is_draining = False
 
+    def heard(self, what: str) -> None:
+        if what not in {"ok", self.database}:
+            _log.warning("database_unreachable", error_message=what)
+        self.database = what
+
     def ready(self) -> dict[str, str]:
         checks = {"database": self.database, "schema": self.schema}
         return checks | {"stopping": "the process is about to end"} if self.is_draining else checks
@@ -93,7 +101,7 @@ class Doors:
         *, grace: float,
     ) -> None:  # fmt: skip
         self._settings = settings
-        self._url = url
+        self._url = settings.web.database_url or url
         self._parts = parts_of(settings, registry, url)
         self._streams = Streams()
         self._places = places(settings, wanted, self._parts)
@@ -144,10 +152,11 @@ class Doors:
         try:
             await self._parts.database.answers()
             if self.state.schema != "ok":
-                self.state.schema = await schema_check(self._settings, self._url) or "ok"
-            self.state.database = "ok"
+                ledger = await read_ledger(wiring.dsn(self._settings, self._url), role=READER)
+                self.state.schema = schema_problem(ledger, known()) or "ok"
+            self.state.heard("ok")
         except (JobError, TimeoutError) as error:
-            self.state.database = error.message if isinstance(error, JobError) else "no answer in time"
+            self.state.heard(error.message if isinstance(error, JobError) else "no answer in time")
         await asyncio.sleep(_LOOK_EVERY if self.state.database == "ok" else _AGAIN_AFTER)
 
 

@@ -1,8 +1,9 @@
 """A process that opens doors, from its first refusal to its end in good order; or doors beside a worker."""
 
 import asyncio
+import resource
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from ipaddress import ip_address
 from typing import Final
@@ -25,6 +26,9 @@ _log = log.get("web")
 DOORS: Final = ("public", "dpp", "api", "dashboard")
 _MOST_GRACE: Final = 60.0
 _BESIDE_GRACE: Final = 1.0
+_OTHER_FILES: Final = 200
+
+Beside = Callable[[CollectorRegistry], Coroutine[object, object, None]]
 
 
 class UnlockedError(Exception):
@@ -76,6 +80,7 @@ async def serve(settings: Settings, registry: Registry, url: str, wanted: Sequen
         ready=doors.state.ready,
         metrics=metrics.text,
     )
+    _allow_open_files(len(wanted) * settings.http.connections + _OTHER_FILES)
     told, told_again = _signals()
     async with AsyncExitStack() as closing:
         port = await _start(settings, probes)
@@ -90,16 +95,21 @@ async def serve(settings: Settings, registry: Registry, url: str, wanted: Sequen
     return 0
 
 
-async def beside(
-    settings: Settings, registry: Registry, url: str, wanted: Sequence[str], metrics: CollectorRegistry
-) -> None:
-    """The doors of a worker's process, until it is cancelled."""
-    doors = Doors(settings, registry, url, wanted, WebMetrics(metrics), grace=_BESIDE_GRACE)
-    try:
-        await doors.open()
-        await doors.keep()
-    finally:
-        await doors.close()
+def beside(settings: Settings, registry: Registry, url: str, wanted: Sequence[str]) -> Beside:
+    """The doors of a worker's process, until they are cancelled; its metrics are theirs."""
+    made: list[WebMetrics] = []  # once, however often the doors are opened anew
+
+    async def run(metrics: CollectorRegistry) -> None:
+        if not made:
+            made.append(WebMetrics(metrics))
+        doors = Doors(settings, registry, url, wanted, made[0], grace=_BESIDE_GRACE)
+        try:
+            await doors.open()
+            await doors.keep()
+        finally:
+            await doors.close()
+
+    return run
 
 
 def _signals() -> tuple[asyncio.Event, asyncio.Event]:
@@ -112,6 +122,18 @@ def _signals() -> tuple[asyncio.Event, asyncio.Event]:
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, heard)
     return first, second
+
+
+def _allow_open_files(count: int) -> None:
+    """As many as connections may take, where the system lets us; else a new one waits for another's end."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    most = count if hard == unlimited else min(count, hard)
+    if soft not in {unlimited, hard} and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    if soft != unlimited and soft < count:
+        _log.warning("few_open_files", count=soft)
 
 
 def _grace(settings: Settings) -> float:

@@ -8,6 +8,7 @@ AS $$
 DECLARE
   login text := 'login:' || bpc_login();
   is_own_voice boolean := CASE
+    WHEN bpc_who() <> bpc_login() THEN NEW.actor_id = 'login:' || bpc_who()  -- it has said for whom it acts
     WHEN NEW.actor_id = login THEN true
     WHEN NEW.actor_id ~ '^job:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
       THEN pg_has_role(session_user, 'bpc_worker', 'MEMBER')
@@ -27,7 +28,7 @@ BEGIN
   IF lie IS NOT NULL THEN
     RAISE EXCEPTION 'the event is refused: %', lie USING ERRCODE = 'check_violation';
   ELSIF NOT is_own_voice THEN
-    RAISE EXCEPTION 'the event is refused: its actor is not %', login USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'the event is refused: its actor is not login:%', bpc_who() USING ERRCODE = 'insufficient_privilege';
   ELSIF abs(extract(epoch FROM NEW.occurred_at - clock_timestamp())) > 10 THEN
     RAISE EXCEPTION 'the event is refused: it is more than 10 s from now'
       USING ERRCODE = 'serialization_failure', HINT = 'Run the transaction again.';

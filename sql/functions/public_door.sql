@@ -51,9 +51,11 @@ DECLARE
   shown text;
 BEGIN
   SELECT v.tenant_id, v.passport_id, v.snapshot_id, v.unique_identifier, v.status, v.issued_at, v.law_date, v.fields,
-         v.view_signature, p.granularity, substring(v.unique_identifier FROM '^https://([^/]+)/') AS host
+         v.view_signature, p.granularity, b.name AS product, substring(v.unique_identifier FROM '^https://([^/]+)/') AS host
   INTO version
-  FROM passport_versions AS v JOIN passports AS p USING (tenant_id, passport_id)
+  FROM passport_versions AS v
+  JOIN passports AS p USING (tenant_id, passport_id)
+  JOIN battery_products AS b USING (tenant_id, battery_product_id)
   WHERE v.tenant_id = bpc_tenant() AND v.passport_version_id = of_version AND v.status <> 'COMPILING'
   FOR SHARE OF v;
   IF NOT FOUND THEN
@@ -62,9 +64,9 @@ BEGIN
   shown := bpc_check_public_view(public_view, convert_from(version.fields, 'UTF8')::jsonb, version.view_signature);
   INSERT INTO public_hosts (host, tenant_id) VALUES (version.host, version.tenant_id) ON CONFLICT DO NOTHING;
   INSERT INTO public_passports AS t (
-    passport_version_id, tenant_id, passport_id, unique_identifier, host, granularity, status, issued_at, law_date,
+    passport_version_id, tenant_id, passport_id, unique_identifier, host, granularity, product, status, issued_at, law_date,
     activated_at, superseded_at, superseded_by, revoked_at, recycled_at, economic_operator, facility, view)
-  SELECT of_version, version.tenant_id, version.passport_id, version.unique_identifier, version.host, version.granularity,
+  SELECT of_version, version.tenant_id, version.passport_id, version.unique_identifier, version.host, version.granularity, version.product,
          version.status, version.issued_at, version.law_date,
          coalesce(told.activated_at, CASE version.status WHEN 'ACTIVE' THEN now() END), told.superseded_at,
          told.superseded_by::uuid, told.revoked_at,

@@ -16,19 +16,20 @@ BEGIN
                         NULL::uuid, NULL::uuid, NULL::text, NULL::text[], NULL::text, NULL::timestamptz;
     RETURN;
   END IF;
-  IF (found.last_used_at > clock_timestamp() - interval '1 minute') IS NOT TRUE
-     AND current_setting('transaction_read_only') = 'off' THEN
-    UPDATE api_tokens AS t SET last_used_at = clock_timestamp()
-    WHERE t.token_id = (SELECT s.token_id FROM api_tokens AS s WHERE s.token_id = found.token_id
-                        FOR NO KEY UPDATE SKIP LOCKED)
-      AND (t.last_used_at > clock_timestamp() - interval '1 minute') IS NOT TRUE;
+  IF current_setting('transaction_read_only') = 'off' THEN
+    UPDATE token_uses AS u SET last_used_at = clock_timestamp()
+    WHERE u.token_id = (SELECT s.token_id FROM token_uses AS s
+                        WHERE s.token_id = found.token_id
+                          AND (s.last_used_at > clock_timestamp() - interval '1 minute') IS NOT TRUE
+                        FOR NO KEY UPDATE SKIP LOCKED);
   END IF;
   RETURN QUERY SELECT 'VALID'::text, found.token_id, found.tenant_id, found.name, found.scopes, found.audience,
                       found.expires_at;
 END
 $$;
 
--- A browser's session stands on a token, and ends with it at the latest. When it ends; NULL: the token is not in force.
+-- A browser's session stands on a token, and ends with it at the latest: where it is found, the token is asked. When it
+-- ends; NULL: the token is not in force.
 CREATE OR REPLACE FUNCTION bpc_begin_session(of_token bytea, session bytea, seconds integer) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
@@ -37,13 +38,16 @@ DECLARE
   ends timestamptz;
 BEGIN
   SELECT token_id, expires_at INTO held FROM api_tokens
-  WHERE token_hash = of_token AND revoked_at IS NULL AND expires_at > clock_timestamp()
-  FOR SHARE;  -- a revocation that runs now removes this session too
+  WHERE token_hash = of_token AND revoked_at IS NULL AND expires_at > clock_timestamp();
   IF held.token_id IS NULL THEN
     RETURN NULL;
   END IF;
   DELETE FROM web_sessions WHERE session_hash IN (
     SELECT session_hash FROM web_sessions WHERE expires_at <= clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  -- Whoever begins one after the other ends his own, the oldest first.
+  DELETE FROM web_sessions WHERE session_hash IN (
+    SELECT session_hash FROM web_sessions WHERE token_id = held.token_id
+    ORDER BY created_at DESC, session_hash OFFSET 999 FOR UPDATE SKIP LOCKED);
   ends := least(held.expires_at, clock_timestamp() + make_interval(secs => seconds));
   INSERT INTO web_sessions (session_hash, token_id, expires_at) VALUES (session, held.token_id, ends);
   RETURN ends;

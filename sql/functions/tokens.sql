@@ -46,7 +46,8 @@ BEGIN
 END
 $$;
 
--- Whether it was in force. An operator revokes any, an owner those of its tenant. Whoever remembers tokens hears of it.
+-- Whether it was in force. An operator revokes any, an owner those of its tenant. Whoever remembers tokens hears of it. It
+-- waits for nobody who uses the token: sessions that somebody holds go later, and are good for nothing meanwhile.
 CREATE OR REPLACE FUNCTION bpc_revoke_token(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
 AS $$
@@ -54,14 +55,15 @@ DECLARE
   was timestamptz;
 BEGIN
   SELECT revoked_at INTO was FROM api_tokens
-  WHERE token_id = wanted AND (tenant_id = bpc_tenant() OR bpc_acts_for_all()) FOR UPDATE;
+  WHERE token_id = wanted AND (tenant_id = bpc_tenant() OR bpc_acts_for_all()) FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'no token %', wanted USING ERRCODE = 'no_data_found';
   ELSIF was IS NOT NULL THEN
     RETURN false;
   END IF;
   UPDATE api_tokens SET revoked_at = clock_timestamp() WHERE token_id = wanted;
-  DELETE FROM web_sessions WHERE token_id = wanted;
+  DELETE FROM web_sessions WHERE session_hash IN (
+    SELECT s.session_hash FROM web_sessions AS s WHERE s.token_id = wanted FOR UPDATE SKIP LOCKED);
   PERFORM pg_notify('bpc_tokens', wanted::text);
   RETURN true;
 END
@@ -72,6 +74,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_tem
 AS $$
 BEGIN
   INSERT INTO token_events (token_id, action) VALUES (NEW.token_id, TG_ARGV[0]);
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO token_uses (token_id) VALUES (NEW.token_id);
+  END IF;
   RETURN NULL;
 END
 $$;

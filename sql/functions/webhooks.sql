@@ -56,6 +56,13 @@ BEGIN
 END
 $$;
 
+-- How many endpoints nobody is told by any more, of all tenants: for whoever watches the installation.
+CREATE OR REPLACE FUNCTION bpc_disabled_endpoints() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
+AS $$
+  SELECT count(*) FROM webhook_endpoints WHERE status = 'DISABLED'
+$$;
+
 -- A message that is no event, to try an endpoint with. No row: it is not there, or not ACTIVE.
 CREATE OR REPLACE FUNCTION bpc_test_webhook(endpoint uuid) RETURNS SETOF uuid
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
@@ -77,6 +84,7 @@ AS $$
   WHERE d.tenant_id = bpc_tenant() AND d.webhook_delivery_id = delivery AND e.status = 'ACTIVE'
 $$;
 
-REVOKE EXECUTE ON FUNCTION bpc_webhook_body, bpc_add_delivery, bpc_deliver_event, bpc_test_webhook,
-  bpc_redeliver FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION bpc_webhook_body, bpc_add_delivery, bpc_deliver_event, bpc_disabled_endpoints,
+  bpc_test_webhook, bpc_redeliver FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION bpc_disabled_endpoints TO bpc_worker, bpc_operator, bpc_reader;
 GRANT EXECUTE ON FUNCTION bpc_test_webhook, bpc_redeliver TO bpc_app;

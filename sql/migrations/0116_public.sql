@@ -42,6 +42,7 @@ CREATE TABLE public_passports (
   unique_identifier   text NOT NULL,
   host                text NOT NULL,
   granularity         text NOT NULL,
+  product             text NOT NULL,  -- what its maker called it when it was signed
   status              text NOT NULL CHECK (status IN ('SIGNED', 'ACTIVE', 'SUPERSEDED', 'REVOKED')),
   issued_at           timestamptz NOT NULL,
   law_date            date NOT NULL,

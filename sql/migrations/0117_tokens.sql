@@ -14,13 +14,19 @@ CREATE TABLE api_tokens (
   created_at   timestamptz NOT NULL DEFAULT now(),
   created_by   text NOT NULL DEFAULT bpc_who(),
   expires_at   timestamptz NOT NULL,
-  last_used_at timestamptz,  -- to the minute
   revoked_at   timestamptz,
   CONSTRAINT api_tokens_end CHECK (expires_at > created_at AND expires_at < '9999-01-01Z')
 );
 -- A name stands for one token at a time, for whoever reads who did something.
 CREATE UNIQUE INDEX api_tokens_name ON api_tokens (tenant_id, name) WHERE revoked_at IS NULL;
 CREATE UNIQUE INDEX api_tokens_name_for_all ON api_tokens (name) WHERE revoked_at IS NULL AND tenant_id IS NULL;
+
+-- Apart from the token, and not tied to it: whoever uses one, and however long his transaction lasts, must not hold up the
+-- one that revokes it.
+CREATE TABLE token_uses (
+  token_id     uuid PRIMARY KEY,
+  last_used_at timestamptz  -- to the minute
+) WITH (fillfactor = 50);
 
 CREATE TABLE web_sessions (
   session_hash bytea PRIMARY KEY CHECK (octet_length(session_hash) = 32),
@@ -56,10 +62,14 @@ CREATE TRIGGER web_sessions_stay BEFORE UPDATE ON web_sessions
 FOR EACH ROW EXECUTE FUNCTION bpc_refuse_change('begin another session');
 
 ALTER TABLE api_tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE token_uses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_tenant ON api_tokens USING (tenant_id = bpc_tenant());
 CREATE POLICY all_tenants ON api_tokens FOR SELECT TO bpc_reader, bpc_operator USING ((SELECT bpc_tenant()) IS NULL);
+CREATE POLICY of_tokens_seen ON token_uses USING (
+  EXISTS (SELECT FROM api_tokens AS t WHERE t.token_id = token_uses.token_id));
 
 -- Written by functions alone, and the hashes are read by them alone.
-GRANT SELECT (token_id, tenant_id, name, scopes, audience, created_at, created_by, expires_at, last_used_at, revoked_at)
+GRANT SELECT (token_id, tenant_id, name, scopes, audience, created_at, created_by, expires_at, revoked_at)
   ON api_tokens TO bpc_app, bpc_operator, bpc_reader;
+GRANT SELECT ON token_uses TO bpc_app, bpc_operator, bpc_reader;
 GRANT SELECT ON token_events TO bpc_operator, bpc_reader;

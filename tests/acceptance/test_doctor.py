@@ -159,9 +159,13 @@ def test_what_an_operator_should_know_of_the_doors(ill: Patient) -> None:
     ill.run("CREATE ROLE shop LOGIN IN ROLE bpc_web, bpc_app")
     ill.run(f"GRANT bpc_operator TO {ill.login}")
     ill.run(
-        "INSERT INTO api_tokens (name, token_hash, scopes, expires_at, last_used_at)"
-        " SELECT name, sha256(name::bytea), '{scale}', now() + days * interval '1 day', used"
-        " FROM (VALUES ('soon', 5, now()), ('late', 50, now()), ('unused', 5, NULL)) AS t (name, days, used)"
+        "INSERT INTO api_tokens (name, token_hash, scopes, expires_at)"
+        " SELECT name, sha256(name::bytea), '{scale}', now() + days * interval '1 day'"
+        " FROM (VALUES ('soon', 5), ('late', 50), ('unused', 5)) AS t (name, days)"
+    )
+    ill.run(
+        "UPDATE token_uses SET last_used_at = now()"
+        " WHERE token_id IN (SELECT token_id FROM api_tokens WHERE name <> 'unused')"
     )
     found = ill.examined()
     login, ends = found.one("doors.web_login"), found.one("doors.token_ends")

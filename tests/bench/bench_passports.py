@@ -39,7 +39,7 @@ from bpc_worker.documents.parse import parse_document
 from bpc_worker.domain.qr_image import qr_png
 from bpc_worker.files.rules import read_rules
 from bpc_worker.keys.keyring import DEVELOPMENT_KEY_ID, DEVELOPMENT_SEED
-from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.builds.folder import read_folder
 from tests.support import database as databases
 from tests.support.database import Database
 from tests.support.pipeline import Pipeline, battery, pipeline

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bpc_worker import registry
 from bpc_worker.config import load as config
-from bpc_worker.pipeline.builds.recipe import Document, Folder, read_folder
+from bpc_worker.pipeline.builds.folder import Document, Folder, read_folder
 from bpc_worker.pipeline.builds.start import start_build
 from bpc_worker.pipeline.session import open_pipeline
 from tests.bench.soak import fifths, rss
@@ -37,6 +37,7 @@ def another(folder: Folder, number: int) -> Folder:
 
 
 def _another(document: Document, number: int, serial: str) -> Document:
+    assert document.content is not None
     text = document.content.decode()
     for old, new in (
         ("HLS-EV78-2028-000417", serial),
@@ -44,7 +45,7 @@ def _another(document: Document, number: int, serial: str) -> Document:
         ('"610.0"', f'"610.{number:06}"'),
     ):
         text = text.replace(old, new)
-    return replace(document, content=text.encode())
+    return Document.of(document.entry, text.encode())
 
 
 def megabytes(worker: Worker) -> tuple[float, float, int]:

@@ -1,6 +1,7 @@
 """One browser, one PostgreSQL, one town and its doors per process; nobody changes what is shared."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import pytest
 
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import chromium as programs
+from tests.support.database import Database
 from tests.support.full_size import jobs, webhooks
 from tests.support.serving import Serving, serving
 from tests.support.town import Town, town
@@ -21,6 +23,14 @@ collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 # One person, who clicks faster than any.
 PATIENT = {"BPC_HTTP_REQUESTS_PER_SECOND": 10_000, "BPC_HTTP_REQUESTS_BURST": 10_000,
            "BPC_HTTP_TOKEN_REQUESTS_PER_SECOND": 10_000, "BPC_HTTP_TOKEN_REQUESTS_BURST": 10_000}  # fmt: skip
+
+
+@contextmanager
+def opened(db: Database, *doors: str, **settings: object) -> Iterator[Serving]:
+    """With logins that may do no more than these doors need."""
+    public = {"BPC_PUBLIC_DATABASE_URL": db.url_as("bpc_public")}
+    with serving(db.url_as("bpc_web"), *doors, **(PATIENT | public | settings)) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -39,8 +49,8 @@ def browser() -> Iterator["Browser"]:
 
 @pytest.fixture(scope="session")
 def helios(server: Server) -> Iterator[Town]:
-    """A battery, a stopped build, and a few thousand generated jobs."""
-    with town(server, "ev") as made:
+    """Two batteries, a stopped build, and a few thousand generated jobs."""
+    with town(server, "ev", "lmt") as made:
         jobs.fill(made.db, 3000)
         webhooks.fill(made.db, 60)
         made.db.run("ANALYZE")
@@ -49,5 +59,5 @@ def helios(server: Server) -> Iterator[Town]:
 
 @pytest.fixture(scope="session")
 def doors(helios: Town) -> Iterator[Serving]:
-    with serving(helios.db.url, **PATIENT) as running:
+    with opened(helios.db) as running:
         yield running

@@ -1,5 +1,6 @@
 """A person at the dashboard's door, with a token."""
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -32,7 +33,7 @@ def signed_in(
 ) -> Iterator[Visitor]:
     origin = origin_of(doors, "dashboard")
     with visiting(browser, origin, dark=dark, size=size, script=script) as visitor:
-        sign_in(visitor, token(db, *scopes, tenant=tenant))
+        sign_in(visitor, token(db, *scopes, tenant=tenant, name=f"{NAME}-{secrets.token_hex(4)}"))
         yield visitor
 
 

@@ -24,7 +24,8 @@ def test_who_signs_in_by_keyboard_is_in_and_signs_out_again(
 ) -> None:
     with visiting(browser, origin_of(doors, "dashboard"), dark=True, size=PHONE) as visitor:
         visitor.goto("/session")
-        visitor.page.keyboard.type(token(helios.db, *EVERYTHING))  # the field has the focus
+        expect(visitor.page.locator("#token")).to_be_focused()
+        visitor.page.keyboard.type(token(helios.db, *EVERYTHING))
         visitor.page.keyboard.press("Enter")
         expect(visitor.page).to_have_url(f"{visitor.origin}/")
         cookies = visitor.page.context.cookies()

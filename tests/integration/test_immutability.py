@@ -94,8 +94,8 @@ OWNERS = {
     },
     "public_passports": {
         "passport_version_id", "tenant_id", "passport_id", "unique_identifier", "host", "granularity",
-        "status", "issued_at", "law_date", "activated_at", "superseded_at", "superseded_by", "revoked_at",
-        "recycled_at", "economic_operator", "facility", "view",
+        "product", "status", "issued_at", "law_date", "activated_at", "superseded_at", "superseded_by",
+        "revoked_at", "recycled_at", "economic_operator", "facility", "view",
     },
     "public_attachments": {
         "passport_version_id", "tenant_id", "sha256", "kind", "media_type", "size", "language", "title",
@@ -178,7 +178,8 @@ def domain_columns(db: Database) -> dict[str, dict[str, str]]:
         " JOIN information_schema.tables USING (table_schema, table_name)"
         " WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND is_generated = 'NEVER'"
         " AND is_identity = 'NO'"
-        " AND table_name NOT IN ('tenants', 'jobs', 'queue_samples', 'api_tokens', 'bulk_acts')"
+        " AND table_name NOT IN ('tenants', 'jobs', 'queue_samples', 'api_tokens', 'bulk_acts',"
+        " 'api_requests')"
         " AND table_name IN (SELECT table_name"
         "   FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id')"
     )

@@ -17,7 +17,9 @@ SHARED = {
     "tenants", "jobs", "job_events", "job_pauses", "job_pause_events", "rate_limits", "workers",
     "queue_samples", "queue_totals", "schedule_ticks", "prune_progress", "suspect_watch",
     "schema_migrations", "schema_functions", "api_tokens", "web_sessions", "token_events",
+    "token_uses",
     "bulk_acts",
+    "api_requests",  # closed to other tenants, and to all but bpc_app: test_api_requests.py
 }  # fmt: skip
 
 

@@ -3,9 +3,7 @@
 import asyncio
 import hashlib
 import secrets
-import threading
 
-import psycopg
 import pytest
 from psycopg import errors
 
@@ -19,7 +17,6 @@ from bpc_worker.pipeline import tokens as of_one
 from bpc_worker.pipeline.session import open_pipeline
 from tests.integration.test_immutability import session
 from tests.support.database import Database
-from tests.support.worker import until
 
 ASKED = {"scopes": ["read"], "audience": "public", "seconds": 3600.0}
 CREATE = (
@@ -62,13 +59,12 @@ def age(db: Database, seconds: int) -> None:
     """As if all this had happened so long ago."""
     with db.connect() as connection:
         connection.execute("SET session_replication_role = replica")
-        for column in ("created_at", "expires_at", "last_used_at"):
-            connection.execute(
-                f"UPDATE api_tokens SET {column} = {column} - make_interval(secs => %s)".encode(), [seconds]
-            )
-        connection.execute(
-            "UPDATE web_sessions SET expires_at = expires_at - make_interval(secs => %s)", [seconds]
-        )
+        for table, column in (
+            ("api_tokens", "created_at"), ("api_tokens", "expires_at"), ("web_sessions", "expires_at"),
+            ("token_uses", "last_used_at"),
+        ):  # fmt: skip
+            shifted = f"UPDATE {table} SET {column} = {column} - make_interval(secs => %s)"
+            connection.execute(shifted.encode(), [seconds])
 
 
 def revoke(db: Database, made: NewToken) -> None:
@@ -291,10 +287,10 @@ def test_code_and_database_know_the_same_scopes(db: Database) -> None:
 
 def test_use_is_noted_once_a_minute_and_never_waited_for(db: Database) -> None:
     made = make(db)
-    used = "SELECT last_used_at FROM api_tokens"
+    used = "SELECT last_used_at FROM token_uses"
     assert db.one(used) == {"last_used_at": None}
     with db.connect() as connection, connection.transaction():
-        connection.execute("SELECT FROM api_tokens FOR UPDATE")
+        connection.execute("SELECT FROM api_tokens, token_uses FOR UPDATE")
         assert find(db, made.token) is not None, "whoever holds the row holds up nobody"
     assert db.one(used) == {"last_used_at": None}
     with session(db, "bpc_web", None) as connection:
@@ -370,35 +366,44 @@ def test_sessions_that_have_ended_are_cleared_away(db: Database) -> None:
     assert db.one("SELECT count(*) AS n FROM web_sessions") == {"n": 1}
 
 
-def test_a_session_that_begins_while_its_token_is_revoked_is_none(db: Database) -> None:
-    """Whichever is first: no session outlives the revocation."""
-    made, hashed, ended = make(db), hashlib.sha256(b"s").digest(), []
-    with psycopg.connect(db.url) as connection:
-        connection.execute("SELECT bpc_revoke_token(%s)", [made.token_id])
+def test_a_token_has_so_many_sessions_and_no_more(db: Database) -> None:
+    made, other = make(db), make(db, "other")
+    kept = begin(db, other.token)
+    db.run(
+        "INSERT INTO web_sessions (session_hash, token_id, created_at, expires_at)"
+        " SELECT sha256(g::text::bytea), %s, now() - g * interval '1 s', now() + interval '1 hour'"
+        " FROM generate_series(1, 1200) AS g",
+        [made.token_id],
+    )
+    newest = begin(db, made.token)
 
-        def begins() -> None:
-            with db.connect("bpc_web") as late:
-                row = late.execute(
-                    "SELECT bpc_begin_session(%s, %s, 60) AS ends", [hash_of(made.token), hashed]
-                )
-                ended.append(row.fetchone())
+    assert db.one("SELECT count(*) AS n FROM web_sessions WHERE token_id = %s", [made.token_id]) == {
+        "n": 1000
+    }
+    for hashed in (kept, newest, hashlib.sha256(b"1").digest(), hashlib.sha256(b"999").digest()):
+        assert (find(db, hashed, "bpc_find_session") or {})["state"] == "VALID"
+    assert find(db, hashlib.sha256(b"1000").digest(), "bpc_find_session") is None
 
-        waiting = threading.Thread(target=begins)
-        waiting.start()
-        until(lambda: db.run("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), within=30)
+
+def test_nobody_who_uses_a_token_holds_up_its_revocation(db: Database) -> None:
+    """However long his transaction lasts; and what he does in it is good for nothing afterwards."""
+    made, fresh = make(db), hashlib.sha256(b"fresh").digest()
+    session_hashes = [begin(db, made.token), begin(db, made.token), fresh]
+    with session(db, "bpc_web", None) as connection:
+        connection.execute("SELECT * FROM bpc_find_token(%s)", [hash_of(made.token)])
+        connection.execute("SELECT * FROM bpc_find_session(%s)", [session_hashes[0]])
+        connection.execute("SELECT bpc_end_session(%s)", [session_hashes[1]])
+        connection.execute("SELECT bpc_begin_session(%s, %s, 600)", [hash_of(made.token), fresh])
+        with db.connect() as other:
+            other.execute("SET lock_timeout = '5s'")
+            other.execute("SELECT bpc_revoke_token(%s)", [made.token_id])
+        found = connection.execute("SELECT state FROM bpc_find_token(%s)", [hash_of(made.token)]).fetchone()
+        assert found == {"state": "REVOKED"}, "in a transaction that goes on, too"
         connection.commit()
-        waiting.join(30)
-    assert ended == [{"ends": None}]
 
-    made = make(db, "another")
-    with psycopg.connect(db.url_as("bpc_web")) as connection:
-        connection.execute("SELECT bpc_begin_session(%s, %s, 60)", [hash_of(made.token), hashed])
-        waiting = threading.Thread(target=revoke, args=[db, made])
-        waiting.start()
-        until(lambda: db.run("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), within=30)
-        connection.commit()
-        waiting.join(30)
-    assert find(db, hashed, "bpc_find_session") is None
+    assert find(db, made.token) == {"state": "REVOKED"} | NOTHING
+    for hashed in session_hashes:
+        assert find(db, hashed, "bpc_find_session") in (None, {"state": "REVOKED"} | NOTHING)
 
 
 def test_whoever_remembers_tokens_hears_of_a_revocation(db: Database) -> None:

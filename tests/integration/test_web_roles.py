@@ -15,6 +15,7 @@ from psycopg import errors, sql
 from tests.integration.test_immutability import Connection, change, domain_columns
 from tests.support.database import Database
 from tests.support.domain import domain
+from tests.support.events import append, next_event
 from tests.support.operators import letters
 
 MAY_BECOME = {"bpc_reader", "bpc_operator", "bpc_app"}
@@ -320,3 +321,36 @@ def test_the_name_of_no_login_holds_up_what_it_asked_for(any_db: Database) -> No
         assert str(who["who"]).startswith('bpc_web_login/login:"odd ""??/ ')
     finally:
         any_db.run(sql.SQL("DROP ROLE {}").format(name).as_string())
+
+
+def test_an_event_names_whom_the_transaction_acts_for(any_db: Database) -> None:
+    """A server that has said so cannot leave him out, nor take somebody else."""
+    tenant_id = any_db.tenant(f"events {uuid4()}")
+    with web(any_db, "bpc_app", tenant_id, "jane") as connection:
+        for actor in ("login:bpc_web_login", "login:bpc_web_login/joe", "login:jane"):
+            event = next_event(connection, tenant_id, uuid4(), actor, {})
+            said = "not login:bpc_web_login/jane"
+            with pytest.raises(errors.InsufficientPrivilege, match=said), connection.transaction():
+                append(connection, event)
+        append(connection, next_event(connection, tenant_id, uuid4(), "login:bpc_web_login/jane", {}))
+        connection.commit()
+
+
+def test_a_statement_that_was_prepared_as_one_role_sees_what_the_next_may(any_db: Database) -> None:
+    """Connections are kept, and so are their plans: rows are those of the role of now."""
+    ours, theirs = domain(any_db, f"a-{uuid4()}").tenant_id, domain(any_db, f"b-{uuid4()}").tenant_id
+    with psycopg.connect(any_db.url_as("bpc_web"), autocommit=True) as connection:
+        connection.execute("PREPARE seen AS SELECT DISTINCT tenant_id::text FROM passports")
+        for _ in range(7):  # from the sixth time on a plan is kept
+            for role, tenant_id, expected in (
+                ("bpc_reader", "", {ours, theirs}), ("bpc_app", ours, {ours}), ("bpc_app", "", set()),
+                ("bpc_reader", theirs, {theirs}),
+            ):  # fmt: skip
+                with connection.transaction():
+                    connection.execute(f"SET LOCAL ROLE {role}".encode())
+                    connection.execute("SELECT set_config('bpc.tenant_id', %s, true)", [tenant_id])
+                    found = {str(row[0]) for row in connection.execute("EXECUTE seen").fetchall()}
+                    assert found & {ours, theirs} == expected
+                    assert found == expected or (role, tenant_id) == ("bpc_reader", "")
+            with pytest.raises(errors.InsufficientPrivilege):
+                connection.execute("EXECUTE seen")

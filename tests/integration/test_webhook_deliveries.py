@@ -71,6 +71,8 @@ def test_who_asked_for_everything_hears_of_other_endpoints_and_never_of_secrets(
     wanted = str(other.webhook_endpoint_id)
     rotated = path.call(lambda pipeline: rotate(pipeline, wanted, overlap_seconds=60))
     path.call(lambda pipeline: disable(pipeline, wanted, "moved"))
+    with db.connect("bpc_worker") as counting:
+        assert counting.execute("SELECT bpc_disabled_endpoints() AS n").fetchone() == {"n": 1}
     assert path.call(lambda pipeline: enable(pipeline, wanted))[1]
     assert not path.call(lambda pipeline: enable(pipeline, wanted))[1]
 

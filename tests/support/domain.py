@@ -224,6 +224,7 @@ def _add_public(
         unique_identifier=an_identifier(host),
         host=host,
         granularity="item",
+        product="EV 78",
         status="SIGNED",
         issued_at="2027-02-18T00:00:00Z",
         law_date="2027-02-18",

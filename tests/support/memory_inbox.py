@@ -21,7 +21,7 @@ from bpc_worker.jobs.queue_settings import QueueSettings
 from bpc_worker.jobs.store import Enqueued
 from bpc_worker.memory.rows import Row
 from bpc_worker.memory.store import MemoryJobStore
-from bpc_worker.pipeline.builds.recipe import Folder
+from bpc_worker.pipeline.builds.folder import Folder
 from bpc_worker.testing import A_TENANT, an_error, an_id
 from tests.support.stores import settled
 from tests.support.virtual_time import VirtualClock

@@ -15,7 +15,7 @@ from bpc_worker.core.base.hashing import sha256
 from bpc_worker.core.rules.tests_text import text_of_tests
 from bpc_worker.domain.events import Happened
 from bpc_worker.files.rules import read_rules
-from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.builds.folder import read_folder
 from bpc_worker.pipeline.builds.start import BuildState, build_state, start_build
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.session import PipelineSession, open_pipeline

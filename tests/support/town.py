@@ -6,7 +6,7 @@ call them checked.
 
 import shutil
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file
@@ -20,7 +20,7 @@ from bpc_worker import wiring
 from bpc_worker.config import load as config
 from bpc_worker.demo.companies import examples, set_up
 from bpc_worker.files.rules import read_rules
-from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.builds.folder import read_folder
 from bpc_worker.pipeline.hosts import add_host
 from bpc_worker.pipeline.keys import add_key
 from bpc_worker.pipeline.passports import activate
@@ -74,17 +74,18 @@ def town(server: Server, *batteries: str) -> Iterator[Town]:
     """With these of the demo's examples, or all four; nobody works in it."""
     with databases.database(server) as db:
         with worker(db.url_as("bpc_worker"), **SIGNING):
-            makers = {battery: _maker(db, battery) for battery in batteries or MAKERS}
+            makers = {battery: add_maker(db, battery, SIGNING) for battery in batteries or MAKERS}
             stopped = _stopped(next(iter(makers.values())))
         yield Town(db, makers, stopped)
 
 
-def _maker(db: Database, battery: str) -> Maker:
+def add_maker(db: Database, battery: str, signing: Mapping[str, str] = MappingProxyType({})) -> Maker:
+    """With its tenant, its host, its rules, and its battery built by a worker who is there, and activated."""
     tenant = MAKERS[battery]
     db.tenant(tenant)
     path = Pipeline(db, tenant)
-    signer = wiring.keyring(config.load(env=SIGNING)).signer
-    path.call(lambda pipeline: add_key(pipeline, signer.key_id, signer.public_key), **SIGNING)
+    signer = wiring.keyring(config.load(env=signing)).signer
+    path.call(lambda pipeline: add_key(pipeline, signer.key_id, signer.public_key), **signing)
     path.call(lambda pipeline: add_host(pipeline, f"id.{tenant}.example"))
     publish(path, RULES, read_rules(RULES))
     with as_file(examples() / battery) as folder:
@@ -95,7 +96,7 @@ def _maker(db: Database, battery: str) -> Maker:
     version = state.passport_version_id
     assert state.state == "DONE", state.errors
     assert version is not None
-    path.call(lambda pipeline: activate(pipeline, str(version)), **SIGNING)
+    path.call(lambda pipeline: activate(pipeline, str(version)), **signing)
     return Maker(path, battery, build, version, state.unique_identifier)
 
 

@@ -84,7 +84,7 @@ def _echo(found: object, *, as_json: bool) -> None:
 
 async def _built(pipeline: "PipelineSession", folder: Path, *, again: bool, seconds: float) -> "Watched":
     from bpc_worker.core.base.identifier import STAND_IN_HOST, host_of
-    from bpc_worker.pipeline.builds.recipe import read_folder
+    from bpc_worker.pipeline.builds.folder import read_folder
     from bpc_worker.pipeline.builds.start import start_build
     from bpc_worker.pipeline.builds.watch import watch
     from bpc_worker.pipeline.identifiers import STAND_IN

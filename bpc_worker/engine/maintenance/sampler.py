@@ -21,6 +21,8 @@ class SamplerMetrics(Protocol):
 
     def xmin_holders(self, holders: Mapping[str, XminHolder] | None) -> None: ...
 
+    def disabled_endpoints(self, count: int | None) -> None: ...
+
 
 @contextmanager
 def _or_unknown(tell: Callable[[None], None]) -> Iterator[None]:
@@ -55,6 +57,10 @@ class Sampler:
     async def look_for_xmin(self) -> None:
         with _or_unknown(self._metrics.xmin_holders):
             self._metrics.xmin_holders(await self._samples.xmin_holders())
+
+    async def look_for_disabled_endpoints(self) -> None:
+        with _or_unknown(self._metrics.disabled_endpoints):
+            self._metrics.disabled_endpoints(await self._samples.disabled_endpoints())
 
     async def note_overdue(self) -> None:
         """One event per claim that takes too long."""

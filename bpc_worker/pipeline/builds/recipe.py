@@ -1,12 +1,10 @@
-"""A folder with a passport.yaml: which battery, which rules, which file is what; all mistakes at once."""
+"""What a passport.yaml says: which battery, which rules, which file is what; all mistakes at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from bpc_worker.config.yaml import load_plain
-from bpc_worker.core.base.hashing import sha256
 from bpc_worker.documents.attachment_kinds import ATTACHMENT
 from bpc_worker.documents.attachments import described
 from bpc_worker.documents.mapping import titles
@@ -17,20 +15,20 @@ from bpc_worker.documents.reading import readings
 from bpc_worker.documents.reading.decimal_text import SPELLINGS
 from bpc_worker.documents.reading.record import Record, json_record
 from bpc_worker.domain.ingesting import mapping_text
-from bpc_worker.files.reading import read_regular
-from bpc_worker.jobs.errors import Code, Permanent
 
-RECIPE = "passport.yaml"
+MAX_BYTES = 65_536  # of the text, and of a mapping
 
-_MAX_BYTES = 65_536
-_OF_MANY = "SERIALS"  # a list of batteries is no part of one
+OF_MANY = "SERIALS"  # a list of batteries is no part of one
 _MOST_DOCUMENTS = 100
-_MOST_PROBLEMS = 50
 _NO_LAW_DATE = (
     "law_date is missing: the law of the day applies on which the battery is placed on the market; "
     "add a line like `law_date: 2028-08-18`"
 )
 _FORMATS = tuple(each for each in SPELLINGS if each is not None)
+_OF_DOCUMENT = ("file", "kind", "mime_type", "number_format", "mapping", "attachment")
+
+# The bytes of a file by its name, and no more than so many; OSError or ValueError tells why not.
+ReadFile = Callable[[str, int], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,75 +51,30 @@ class DocumentEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SentEntry:
+    """A document that was sent before; what is not said is as it was sent."""
+
+    document: str
+    file: str | None = None
+    kind: str | None = None
+    mime_type: str | None = None
+    number_format: str | None = None
+    mapping: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     product: ProductEntry
     passport: str
     rules: str
     law_date: date
-    documents: tuple[DocumentEntry, ...]
+    documents: tuple[DocumentEntry | SentEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    entry: DocumentEntry
-    content: bytes
-
-    @property
-    def sha256(self) -> bytes:
-        return sha256(self.content)
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    recipe: Recipe
-    documents: tuple[Document, ...]
-
-
-def read_folder(folder: Path, *, document_bytes: int) -> Folder:
-    """Everything the folder says, with all that is wrong with it at once."""
-    path = folder / RECIPE
-    problems = Problems(_MOST_PROBLEMS)
-    recipe = _recipe(_loaded(path), folder, problems)
-    if recipe is None:
-        raise _refusal(path, problems)
-    documents: list[Document] = []
-    for entry in recipe.documents:
-        try:
-            documents.append(Document(entry, _content(folder, entry.file, document_bytes)))
-        except ValueError as error:
-            problems.add(entry.file, str(error))
-    if problems:
-        raise _refusal(folder, problems)
-    return Folder(recipe, tuple(documents))
-
-
-def read_mapping(path: Path) -> Mapping[str, object]:
-    """A mapping.yaml; ValueError tells what is wrong with it."""
-    found = load_plain(read_regular(path, _MAX_BYTES))
-    if not isinstance(found, Mapping):
-        raise Unfit("it is empty; say under names: which title means which name")
-    titles(found)
-    return found
-
-
-def _loaded(path: Path) -> object:
-    try:
-        return load_plain(read_regular(path, _MAX_BYTES))
-    except OSError as error:
-        raise Permanent(Code.NOT_FOUND, f"{path}: {error.strerror}; it says which file is what") from error
-    except ValueError as error:
-        raise Permanent(Code.VALIDATION_ERROR, f"{path}: {error}") from error
-
-
-def _refusal(path: Path, problems: Problems) -> Permanent:
-    listed = (
-        f"{each.where}: {each.message}" if each.where else each.message
-        for each in problems.rejected().problems
-    )
-    return Permanent(Code.VALIDATION_ERROR, f"{path}: " + "; ".join(listed))
-
-
-def _recipe(told: object, folder: Path, problems: Problems) -> Recipe | None:
+def read_recipe(
+    told: object, read_file: ReadFile, problems: Problems, *, may_be_sent: bool = False
+) -> Recipe | None:
+    """None where something is wrong with it. `may_be_sent`: documents may be named that were sent before."""
     top = json_record(told, "", problems)
     if top is None:
         return None
@@ -133,12 +86,21 @@ def _recipe(told: object, folder: Path, problems: Problems) -> Recipe | None:
         problems.add("", _NO_LAW_DATE)
     else:
         law_date = top.need("law_date", _date)
-    documents = _documents(top, folder)
+    documents = _documents(top, read_file, may_be_sent=may_be_sent)
     if problems or product is None or passport is None or rules is None or law_date is None:
         return None
     return Recipe(
         product=product, passport=passport, rules=rules, law_date=law_date, documents=tuple(documents)
     )
+
+
+def mapping_of(text: bytes) -> Mapping[str, object]:
+    """What a mapping.yaml says; ValueError tells what is wrong with it."""
+    found = load_plain(text)
+    if not isinstance(found, Mapping):
+        raise Unfit("it is empty; say under names: which title means which name")
+    titles(found)
+    return found
 
 
 def _product(top: Record) -> ProductEntry | None:
@@ -150,7 +112,7 @@ def _product(top: Record) -> ProductEntry | None:
     return None if name is None or identifier is None else ProductEntry(name=name, identifier=identifier)
 
 
-def _documents(top: Record, folder: Path) -> list[DocumentEntry]:
+def _documents(top: Record, read_file: ReadFile, *, may_be_sent: bool) -> list[DocumentEntry | SentEntry]:
     listed = top.values.get("documents")
     if not listed:
         top.problems.add("/documents", "no documents are listed")
@@ -163,25 +125,46 @@ def _documents(top: Record, folder: Path) -> list[DocumentEntry]:
         top.problems.add("/documents", message)
         return []
     records = [json_record(each, f"/documents/{index}", top.problems) for index, each in enumerate(listed)]
-    found = [entry for record in records if record is not None and (entry := _document(record, folder))]
-    _check_twice(found, top.problems)
+    found: list[DocumentEntry | SentEntry] = []
+    for record in filter(None, records):
+        is_sent = may_be_sent and "document" in record.values
+        entry = _sent(record, read_file) if is_sent else _document(record, read_file, may_be_sent=may_be_sent)
+        found += [] if entry is None else [entry]
+    for name in named_twice([entry.file for entry in found if entry.file is not None]):
+        top.problems.add("/documents", f"{name} is listed twice")
     return found
 
 
-def _check_twice(found: Sequence[DocumentEntry], problems: Problems) -> None:
-    names = [entry.file for entry in found]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        problems.add("/documents", f"{name} is listed twice")
+def named_twice(names: Sequence[str]) -> list[str]:
+    return sorted({name for name in names if names.count(name) > 1})
 
 
-def _document(record: Record, folder: Path) -> DocumentEntry | None:
-    record.only(("file", "kind", "mime_type", "number_format", "mapping", "attachment"))
+def _sent(record: Record, read_file: ReadFile) -> SentEntry | None:
+    record.only(("document", *_OF_DOCUMENT))
+    document, kind = record.need("document", _text), record.may("kind", _kind_of_one)
+    mapping = record.may("mapping", lambda value: _mapping(value, read_file))
+    if "attachment" in record.values:
+        mapping = record.need("attachment", lambda value: described({"attachment": value}).mapping)
+    if document is None:
+        return None
+    return SentEntry(
+        document=document,
+        file=record.may("file", _text),
+        kind=kind,
+        mime_type=record.may("mime_type", _text),
+        number_format=record.may("number_format", _one_of(_FORMATS)),
+        mapping=mapping,
+    )
+
+
+def _document(record: Record, read_file: ReadFile, *, may_be_sent: bool) -> DocumentEntry | None:
+    record.only(("document", *_OF_DOCUMENT) if may_be_sent else _OF_DOCUMENT)
     file = record.need("file", _text)
-    kind = record.need("kind", _one_of([each for each in KINDS if each != _OF_MANY]))
+    kind = record.need("kind", _kind_of_one)
     ending = of_attachment if kind == ATTACHMENT else by_ending
     mime_type = record.may("mime_type", _text) or (None if file is None else ending(file))
     number_format = record.may("number_format", _one_of(_FORMATS))
-    mapping = record.may("mapping", lambda value: _mapping(value, folder))
+    mapping = record.may("mapping", lambda value: _mapping(value, read_file))
     if kind == ATTACHMENT:
         mapping = record.need("attachment", lambda value: described({"attachment": value}).mapping)
     if file is not None and mime_type is None and "mime_type" not in record.values:
@@ -213,24 +196,19 @@ def _one_of(words: Sequence[str]) -> Callable[[object], str]:
     return lambda value: reading(_text(value))
 
 
-def _mapping(value: object, folder: Path) -> Mapping[str, object]:
+def _kind_of_one(value: object) -> str:
+    return _one_of([each for each in KINDS if each != OF_MANY])(value)
+
+
+def _mapping(value: object, read_file: ReadFile) -> Mapping[str, object]:
+    """Beside the recipe under its name, or in it."""
+    if isinstance(value, Mapping):
+        titles(value)
+        return value
     name = _text(value)
     try:
-        return read_mapping(_beside(folder, name))
+        return mapping_of(read_file(name, MAX_BYTES))
     except OSError as error:
         raise Unfit(f"{quoted(name)}: {error.strerror}") from error
     except ValueError as error:
         raise Unfit(f"{quoted(name)}: {error}") from error
-
-
-def _beside(folder: Path, name: str) -> Path:
-    if "/" in name or "\0" in name or name in {"", ".", ".."}:
-        raise ValueError("a document lies beside passport.yaml")
-    return folder / name
-
-
-def _content(folder: Path, name: str, limit: int) -> bytes:
-    try:
-        return read_regular(_beside(folder, name), limit)
-    except OSError as error:
-        raise ValueError(error.strerror or str(error)) from error

@@ -11,8 +11,8 @@ from bpc_worker.domain.ingesting import JOB_TYPE, ingest_payload
 from bpc_worker.domain.records import RulesVersion
 from bpc_worker.domain.states import BuildStatus, DocumentStatus
 from bpc_worker.handler_api import Tx
-from bpc_worker.jobs.model import NewJob
-from bpc_worker.pipeline.builds.recipe import Document, Folder
+from bpc_worker.jobs.model import NewJob, Priority
+from bpc_worker.pipeline.builds.folder import Document, Folder
 from bpc_worker.pipeline.products import ensure_passport, ensure_product
 from bpc_worker.pipeline.rules import published_rules
 from bpc_worker.pipeline.session import PipelineSession
@@ -38,10 +38,12 @@ class BuildState(msgspec.Struct, frozen=True):
 
 
 @run_again
-async def start_build(pipeline: PipelineSession, folder: Folder, *, again: bool = False) -> BuildState:
+async def start_build(
+    pipeline: PipelineSession, folder: Folder, *, again: bool = False, priority: Priority | None = None
+) -> BuildState:
     """Make the build, or go on with one that was stopped; one that is done with the same inputs is done.
 
-    With `again`, a new version is made from the same inputs.
+    With `again`, a new version is made from the same inputs. `priority`: of the jobs that take them up.
     """
     recipe = folder.recipe
     async with pipeline.transaction() as tx:
@@ -52,10 +54,10 @@ async def start_build(pipeline: PipelineSession, folder: Folder, *, again: bool 
         if known is None or again or known.is_past(folder):
             build_id = await _new(pipeline, tx, folder, rules)
             for document in folder.documents:
-                await tx.enqueue(_ingest(tx, build_id, document, 1))
+                await tx.enqueue(_ingest(tx, build_id, document, 1, priority))
         else:
             build_id = known.build_id
-            await _go_on(pipeline, tx, known, folder)
+            await _go_on(pipeline, tx, known, folder, priority)
         return await _state(pipeline, tx, build_id)
 
 
@@ -106,7 +108,9 @@ async def _known(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: Rules
     return found if found is not None and {each.file for each in found.documents} == files else None
 
 
-async def _go_on(pipeline: PipelineSession, tx: Tx, known: _Known, folder: Folder) -> None:
+async def _go_on(
+    pipeline: PipelineSession, tx: Tx, known: _Known, folder: Folder, priority: Priority | None
+) -> None:
     """With what was replaced; else, where nothing moves any more, with what is unread, or from the facts."""
     build = await builds.hold(tx, known.build_id, pipeline.tenant_id)
     if build is None or build.state == BuildStatus.DONE:
@@ -120,18 +124,24 @@ async def _go_on(pipeline: PipelineSession, tx: Tx, known: _Known, folder: Folde
     resent = changed or [each for each in folder.documents if each.entry.file in waiting]
     await builds.move(tx, build, BuildStatus.DOCUMENTS)
     if resent:
-        await _resend(pipeline, tx, known.build_id, resent)
+        await _resend(pipeline, tx, known.build_id, resent, priority)
     else:
         again = msgspec.structs.replace(build, state=BuildStatus.DOCUMENTS)
         await builds.documents_done(tx, again, actor_id=pipeline.actor_id)
 
 
-async def _resend(pipeline: PipelineSession, tx: Tx, build_id: UUID, documents: Sequence[Document]) -> None:
+async def _resend(
+    pipeline: PipelineSession,
+    tx: Tx,
+    build_id: UUID,
+    documents: Sequence[Document],
+    priority: Priority | None,
+) -> None:
     """Under a new count, so that no earlier job stands in the way of the new one."""
     params = {"tenant_id": pipeline.tenant_id, "build_id": build_id} | _columns(documents)
     counts = {row["external_ref"]: row["sent"] for row in await tx.query("builds/want_documents", params)}
     for document in documents:
-        await tx.enqueue(_ingest(tx, build_id, document, counts[document.entry.file]))
+        await tx.enqueue(_ingest(tx, build_id, document, counts[document.entry.file], priority))
 
 
 def _columns(documents: Sequence[Document]) -> dict[str, object]:
@@ -162,7 +172,7 @@ async def _new(pipeline: PipelineSession, tx: Tx, folder: Folder, rules: RulesVe
     return build_id
 
 
-def _ingest(tx: Tx, build_id: UUID, document: Document, sent: object) -> NewJob:
+def _ingest(tx: Tx, build_id: UUID, document: Document, sent: object, priority: Priority | None) -> NewJob:
     entry = document.entry
     declared = Declared(
         kind=entry.kind,
@@ -170,12 +180,13 @@ def _ingest(tx: Tx, build_id: UUID, document: Document, sent: object) -> NewJob:
         number_format=entry.number_format,
         mapping=entry.mapping,
     )
-    digest = blobs.keep(tx, document.content)
+    digest = document.sha256 if document.content is None else blobs.keep(tx, document.content)
     return NewJob(
         type=JOB_TYPE,
         payload=ingest_payload(declared, entry.file, digest) | {"build_id": str(build_id)},
         idempotency_key=f"{build_id} {entry.file} {sent}",
         correlation_id=str(build_id),
+        priority=priority,
     )
 
 

@@ -77,6 +77,10 @@ class Samples:
             found[row.kind] = XminHolder(max(known.seconds, seconds), max(known.transactions, row.age))
         return found
 
+    async def disabled_endpoints(self) -> int:
+        [row] = await self._run("webhooks/disabled", {})
+        return msgspec.convert(row["disabled"], int)
+
     async def _seldom(self, name: str, params: Mapping[str, object]) -> list[dict[str, object]] | None:
         """None: the last answer took so long that it has to do for a while, as under a held snapshot."""
         began = time.monotonic()

@@ -1,1 +1,1 @@
-"""For a manufacturer's systems: documents in, passports out, over HTTP."""
+"""The API: what a manufacturer's systems send and fetch, /v1."""

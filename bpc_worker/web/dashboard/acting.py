@@ -50,8 +50,7 @@ class Pause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Resume(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    kind: Literal["queue", "type", "tenant"]
-    name: str
+    pause: str  # kind and name
 
 
 ACTS: dict[str, Act] = {
@@ -158,7 +157,9 @@ async def pause(parts: Parts, request: Request) -> Answer:
 
 
 async def resume(parts: Parts, request: Request) -> Answer:
-    asked = request.given(Resume)
+    kind, _, name = request.given(Resume).pause.partition(" ")
+    if kind not in [*PauseKind]:
+        raise Permanent(Code.VALIDATION_ERROR, "a pause is of a queue, a type or a tenant")
     async with parts.database.operator(request.identity) as operator:
-        await pauses.resume(operator, PauseKind(asked.kind), asked.name)
+        await pauses.resume(operator, PauseKind(kind), name)
     return SeeOther("/fleet")

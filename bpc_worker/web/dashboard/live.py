@@ -52,6 +52,7 @@ class Live:
     async def watch(self, request: Request) -> Answer:
         """What changes on a page from now on."""
         page = self._page(request, request.asked(Watch).at)
+        await page.route.handle(page.request)  # what is not there, or not for him, is said at once
         return Stream(self._events(page))
 
     def _page(self, request: Request, at: str) -> Watched:
@@ -64,7 +65,12 @@ class Live:
             raise Permanent(Code.FORBIDDEN, f"this needs the scope {found.route.lock.scope}")
         key = (at, who.tenant_id, who.scopes, request.languages, request.origin.prefix)
         asked = replace(
-            request, path_args=found.path_args, query=query_of(found.route, fields_of(query)), body=None
+            request,
+            path_args=found.path_args,
+            query=query_of(found.route, fields_of(query)),
+            body=None,
+            csrf="",  # others with the same rights get the same bytes
+            cookies=(),
         )
         return self._pages.setdefault(key, Watched(asked, found.route))
 

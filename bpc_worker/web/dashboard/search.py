@@ -18,7 +18,7 @@ _PAGES = {
     "passport": "/passports/{id}",
     "version": "/passports/{id}",
     "delivery": "/deliveries/{id}",
-    "document": "/documents/{id}",
+    "document": "",  # it is shown where it is used
     "product": "/passports?product={id}",
 }
 
@@ -61,7 +61,7 @@ async def show(parts: Parts, request: Request) -> Answer:
     async with viewing(parts, request) as view:
         hits = await _hits(view, asked)
         related = await view.of_jobs("correlated", _Related, correlation_id=asked, limit=_MOST)
-    if len(hits) == 1:
+    if len(hits) == 1 and hits[0].link:
         return SeeOther(hits[0].link)
     jobs = [Hit("job", f"{each.type} {each.status}", "", f"/jobs/{each.job_id}") for each in related]
     return Page("dashboard/search.html", Results(asked, hits, jobs))

@@ -1,5 +1,6 @@
 """Times, numbers and stored values as a page shows them. Pure."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -9,6 +10,7 @@ import msgspec
 
 HIDDEN: Final = "•••"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_QUOTED = re.compile(r"""(?<!\w)'[^']*'(?!\w)|"[^"]*"|“[^”]*”""")
 
 
 def stamp(moment: datetime | None) -> str:
@@ -81,3 +83,8 @@ def uuid_or_none(text: str) -> UUID | None:
 def or_none(text: str | None) -> str | None:
     """A field of a form that was left empty asks for nothing."""
     return text or None
+
+
+def unquoted(message: str) -> str:
+    """A sentence about a document without what it quotes of it."""
+    return _QUOTED.sub(lambda found: f"{found[0][0]}{HIDDEN}{found[0][-1]}", message)

@@ -13,6 +13,8 @@ from bpc_worker.postgres.dsn import Dsn
 from bpc_worker.postgres.gate import Allowance
 
 _AWAY_SECONDS: Final = 1.0
+# Said in every transaction: nothing that one left in its session counts in another.
+_NOBODY: Final = {"bpc.tenant_id": "", "bpc.actor": ""}
 
 
 class RolePool:
@@ -33,7 +35,7 @@ class RolePool:
         link = self._idle.pop() if self._idle else Link(self._dsn, self._allowance)
         self.in_use += 1
         try:
-            link.begin_with(settings)
+            link.begin_with({**_NOBODY, **settings})
             yield link
         except Unavailable as error:
             if not isinstance(error, SchemaMismatch):

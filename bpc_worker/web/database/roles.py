@@ -1,7 +1,7 @@
 """As whom the doors ask the database: the role is the first thing that a transaction says."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -13,6 +13,7 @@ from bpc_worker.operator.session import Operator
 from bpc_worker.pipeline.session import PipelineSession, Tell
 from bpc_worker.postgres import tenants
 from bpc_worker.postgres.connection import Link
+from bpc_worker.postgres.notify import PUBLIC_CHANGES, NotifyListener
 from bpc_worker.registry import Registry
 from bpc_worker.rows import value
 from bpc_worker.web.database.pool import RolePool
@@ -43,6 +44,7 @@ class WebDatabase:
         self._registry = registry
         self._tell = tell
         self._page_seconds = settings.http.page_seconds
+        self._public_url = addresses.public
         size = settings.http.database_connections
         self._public = self._pool(addresses.public, size)
         self._acts = self._pool(addresses.main, size)
@@ -70,6 +72,12 @@ class WebDatabase:
     async def locks(self) -> AsyncIterator[Link]:
         """As bpc_web, which finds tokens and sessions and may do nothing else."""
         async with self._acts.acting({"role": WEB}) as link:
+            yield link
+
+    @asynccontextmanager
+    async def keeper(self) -> AsyncIterator[Link]:
+        """As bpc_app of no tenant: what it sees are functions that look after all of them."""
+        async with self._acts.acting({"role": APP}) as link:
             yield link
 
     @asynccontextmanager
@@ -133,6 +141,20 @@ class WebDatabase:
                 self._actors.clear()
             self._actors[name] = value(await link.run(b"SELECT bpc_who()", timeout=_CALL_SECONDS), str)
         return self._actors[name]
+
+    def public_listener(self, on_change: Callable[[], None]) -> NotifyListener | None:
+        """Hears that something public has changed; None where nobody can listen."""
+        settings = self._settings
+        if not wiring.listens(settings):
+            return None
+        url = settings.public.database_url or settings.database.direct_url or self._public_url
+        return NotifyListener(
+            replace(wiring.dsn(settings, url), prepared_statements=True),
+            on_ring=on_change,
+            on_state=lambda _: None,
+            timeout=_CALL_SECONDS,
+            channel=PUBLIC_CHANGES,
+        )
 
     async def answers(self) -> None:
         """JobError unless the database does."""

@@ -1,6 +1,7 @@
 """The headers of every answer: what a browser may do with it, and who may keep it."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from bpc_worker.observability.listener import SERVER
@@ -14,7 +15,6 @@ SECURITY: Final[Mapping[str, str]] = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",  # without any, a browser calls the origin of our own forms null
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Server": SERVER,
 }
 OWN_ORIGIN_ONLY: Final[Mapping[str, str]] = {"Cross-Origin-Resource-Policy": "same-origin"}
@@ -23,9 +23,14 @@ ANY_ORIGIN: Final[Mapping[str, str]] = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "ETag, Link",
 }
-_HTTPS_ONLY: Final = {"Strict-Transport-Security": "max-age=31536000"}
+# Elsewhere browsers ignore these, and complain of the second.
+_HTTPS_ONLY: Final = {
+    "Strict-Transport-Security": "max-age=31536000",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
 
 
-def security_headers(*, cors: bool, scheme: str) -> dict[str, str]:
+@cache
+def security_headers(*, cors: bool, scheme: str) -> Mapping[str, str]:
     found = {**SECURITY, **(ANY_ORIGIN if cors else OWN_ORIGIN_ONLY)}
     return found | _HTTPS_ONLY if scheme == "https" else found

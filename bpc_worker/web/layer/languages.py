@@ -1,4 +1,6 @@
-"""The texts of pages, a file for each language; another language is another file."""
+"""The texts of pages, a file for each language and beside it one in the folder of each door; another language
+is other files.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -20,6 +22,11 @@ class Language:
         """KeyError where no language has it."""
         return self._texts[name].format_map({key: str(each) for key, each in values.items()})
 
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """The names of its texts, as the files of the main language have them."""
+        return tuple(self._texts)
+
     def has(self, name: str) -> bool:
         return name in self._texts
 
@@ -37,12 +44,13 @@ class Language:
 @cache
 def all_languages() -> Mapping[str, Language]:
     """By their tags, English first."""
-    folder = files("bpc_worker.web") / "texts"
-    found = {
-        each.name.removesuffix(".toml"): _flat(tomllib.loads(each.read_text(encoding="utf-8")))
-        for each in folder.iterdir()
-        if each.name.endswith(".toml")
-    }
+    root = files("bpc_worker.web") / "texts"
+    found: dict[str, dict[str, str]] = {}
+    for folder in (root, *(each for each in root.iterdir() if each.is_dir())):
+        for each in folder.iterdir():
+            if each.name.endswith(".toml"):
+                texts = found.setdefault(each.name.removesuffix(".toml"), {})
+                texts |= _flat(tomllib.loads(each.read_text(encoding="utf-8")))
     tags = [MAIN, *sorted(found.keys() - {MAIN})]
     return {tag: Language(tag, found[tag], found[MAIN]) for tag in tags}
 

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
+from typing import Final
 
 from aiohttp import web
 
@@ -13,10 +15,18 @@ from bpc_worker.web.layer.problems import Refused
 _MOST, _MOST_OF_ONE = 500, 20
 _WRITE_SECONDS = 10.0
 _ALIVE = b":\n\n"
+LOOK_AGAIN_SECONDS: Final = 20.0
+
+MayGoOn = Callable[[], Awaitable[bool]]
+
+
+async def nobody_asks() -> bool:
+    return True
 
 
 class Streams:
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
         self._tasks: dict[asyncio.Task[object], str] = {}
         self._is_ending = False
 
@@ -30,8 +40,9 @@ class Streams:
             task.cancel()
 
     async def send(
-        self, stream: Stream, asked: web.BaseRequest, headers: Mapping[str, str]
+        self, stream: Stream, asked: web.BaseRequest, headers: Mapping[str, str], may_go_on: MayGoOn
     ) -> web.StreamResponse:
+        """`may_go_on` is asked now and then: a token may be revoked while its page is open."""
         address = asked.remote or ""
         self._check_room(address)
         task = asyncio.current_task()
@@ -42,7 +53,12 @@ class Streams:
         self._tasks[task] = address
         try:
             await response.prepare(asked)
+            asked_again_at = self._clock() + LOOK_AGAIN_SECONDS
             async for event in stream.events:
+                if self._clock() > asked_again_at:
+                    if not await may_go_on():
+                        break
+                    asked_again_at = self._clock() + LOOK_AGAIN_SECONDS
                 async with asyncio.timeout(_WRITE_SECONDS):
                     await response.write(_ALIVE if event is None else event)
         except asyncio.CancelledError:

@@ -21,6 +21,13 @@ FROM (
   UNION ALL
   (SELECT 'document', document_id, external_ref, tenant_id FROM documents WHERE external_ref = %(text)s LIMIT 50)
   UNION ALL
+  (SELECT 'build', b.build_id, d.external_ref, d.tenant_id
+   FROM documents AS d
+   JOIN document_versions AS v USING (tenant_id, document_id)
+   JOIN passport_build_documents AS b USING (tenant_id, document_version_id)
+   WHERE d.external_ref = %(text)s
+   LIMIT 50)
+  UNION ALL
   SELECT 'product', battery_product_id, identifier, tenant_id FROM battery_products
   WHERE gtin = %(gtin)s::text OR identifier = %(text)s
 ) AS found

@@ -7,6 +7,7 @@ WITH shown AS MATERIALIZED (
   WHERE d.tenant_id = %(tenant_id)s
     AND (%(webhook_endpoint_id)s::uuid IS NULL OR d.webhook_endpoint_id = %(webhook_endpoint_id)s)
     AND (%(webhook_delivery_id)s::uuid IS NULL OR d.webhook_delivery_id = %(webhook_delivery_id)s)
+    AND d.webhook_delivery_id < coalesce(%(after)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
     AND (%(status)s::text IS NULL OR d.status = %(status)s)
     AND (%(newer_seconds)s::double precision IS NULL
          OR d.created_at >= now() - make_interval(secs => %(newer_seconds)s::double precision))

@@ -8,7 +8,7 @@ import pytest
 from psycopg import errors
 
 from bpc_worker.core.base.hashing import sha256
-from bpc_worker.pipeline.builds.recipe import read_folder
+from bpc_worker.pipeline.builds.folder import read_folder
 from bpc_worker.pipeline.builds.start import start_build
 from bpc_worker.pipeline.documents import Upload, add_document
 from tests.support.database import Database

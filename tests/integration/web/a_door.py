@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from time import monotonic
 
 import msgspec
 
@@ -36,13 +37,16 @@ class Sent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: int = 1
 
 
+@dataclass
 class Tokens:
+    has_ended: bool = False  # Jane's session
+
     async def by_token(self, token_hash: bytes) -> Identity | None:
         del token_hash
         return None
 
     async def by_session(self, hashed: bytes) -> Identity | None:
-        return SESSION if hashed == session_hash("jane") else None
+        return SESSION if hashed == session_hash("jane") and not self.has_ended else None
 
 
 @dataclass
@@ -122,6 +126,7 @@ ROUTES = (
     Route("GET", "/moved", _moved, OPEN),
     Route("GET", "/empty", _empty, OPEN),
     Route("GET", "/live", _live, OPEN),
+    Route("GET", "/live/mine", _live, needs("read")),
 )
 DOOR = Door(name="test", routes=ROUTES)
 LIMITS = ListenerLimits(connections=50, head_seconds=20, kept_seconds=20, send_seconds=20)
@@ -146,6 +151,7 @@ class Opened:
     meter: Meter
     streams: Streams
     listening: Listening
+    tokens: Tokens
 
     async def ask(self, line: str, *headers: str, body: bytes = b"") -> Reply:
         """`line` without its version: GET /echo/1."""
@@ -181,12 +187,13 @@ async def read_reply(reader: asyncio.StreamReader, *, is_head: bool = False) -> 
 async def opened(
     door: Door = DOOR, *, limits: ListenerLimits = LIMITS, trusted: tuple[str, ...] = (),
     base_path: str = "", burst: float = 1000.0, body_seconds: float = 20.0,
+    clock: Callable[[], float] = monotonic,
 ) -> AsyncIterator[Opened]:  # fmt: skip
-    meter, streams = Meter(), Streams()
+    meter, tokens, streams = Meter(), Tokens(), Streams(clock)
     rules = Rules(
         proxies=Proxies(trusted, base_path),
         proxy_rules=ProxyRules(identity_header="X-User", groups={"ops": ("read", "write")}),
-        tokens=Tokens(),
+        tokens=tokens,
         per_address=Buckets(1.0, burst),
         per_name=Buckets(1.0, burst),
         meter=meter,
@@ -195,7 +202,7 @@ async def opened(
     )
     listening = Listening(Handling([door], rules).handle, limits)
     try:
-        yield Opened(await listening.start("127.0.0.1", 0), meter, streams, listening)
+        yield Opened(await listening.start("127.0.0.1", 0), meter, streams, listening, tokens)
     finally:
         streams.end()
         await listening.stop()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from bpc_worker.web.layer.streams import LOOK_AGAIN_SECONDS
 from bpc_worker.web.locks.credentials import csrf_of
 from tests.integration.web.a_door import DOOR, LARGE, LIMITS, PAGES, opened, read_reply
 
@@ -309,6 +310,24 @@ async def test_streams_tell_as_it_happens_and_end_with_the_process() -> None:
     assert head.headers["cache-control"] == "no-store"
     assert rest.endswith(b"0\r\n\r\n")  # in good order
     assert refused.status == 503
+
+
+async def test_a_stream_ends_soon_after_the_token_that_it_rests_on() -> None:
+    now = 0.0
+    async with opened(clock=lambda: now) as door:
+        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+        writer.write(f"GET /live/mine HTTP/1.1\r\nHost: h\r\n{JANE}\r\n\r\n".encode())
+        async with asyncio.timeout(20):
+            await reader.readuntil(b"data: 1\n\n")
+            now = 1.5 * LOOK_AGAIN_SECONDS
+            await reader.readuntil(b":\n\n")
+            await reader.readuntil(b":\n\n")  # it was looked for, and is there
+            door.tokens.has_ended = True
+            now = 3 * LOOK_AGAIN_SECONDS
+            await reader.readuntil(b"0\r\n\r\n")
+        writer.close()
+
+    assert len(door.streams) == 0
 
 
 async def test_a_reader_who_goes_ends_his_stream() -> None:

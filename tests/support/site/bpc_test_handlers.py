@@ -26,6 +26,13 @@ class Sleep(Payload, frozen=True):
     seconds: float = 0.0
 
 
+class Steps(Payload, frozen=True):
+    """Tells how far it is, step by step."""
+
+    seconds: float = 0.0
+    steps: int = 5
+
+
 class Effect(Payload, frozen=True):
     """Sleeps, then writes one row into test_effects in the completing transaction."""
 
@@ -75,6 +82,13 @@ class Follow(Payload, frozen=True):
 
 async def noop(_: Nothing, __: Context) -> object:
     return {"started_ns": time.monotonic_ns()}
+
+
+async def steps(payload: Steps, ctx: Context) -> object:
+    for number in range(payload.steps):
+        ctx.stage("stepping", percent=100 * number // payload.steps)
+        await asyncio.sleep(payload.seconds)
+    return {"steps": payload.steps}
 
 
 async def sleep(payload: Sleep, ctx: Context) -> object:
@@ -215,4 +229,5 @@ OUTSIDE = HandlerSpec(job_type="TEST_OUTSIDE", payload=Sleep, handle=sleep, wait
 READ = HandlerSpec(job_type="TEST_READ", payload=Sleep, handle=read)
 REFUSED = HandlerSpec(job_type="TEST_REFUSED", payload=Refused, handle=refused)
 SLEEP = HandlerSpec(job_type="TEST_SLEEP", payload=Sleep, handle=sleep)
+STEPS = HandlerSpec(job_type="TEST_STEPS", payload=Steps, handle=steps)
 STUBBORN = HandlerSpec(job_type="TEST_STUBBORN", payload=Sleep, handle=stubborn, timeout_seconds=2)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bpc_worker.demo.files import list_files, remove_files
+from bpc_worker.demo.files import list_files, make_room, remove_files
 
 NAMES = ("passport-1.zip", "keys.json", "qr.png")
 
@@ -64,3 +64,12 @@ def test_a_list_that_somebody_changed_leads_nowhere_else(tmp_path: Path) -> None
 
 def test_a_folder_that_is_not_there_has_nothing(tmp_path: Path) -> None:
     assert remove_files(tmp_path / "none") == 0
+
+
+def test_room_is_made_where_the_demo_wrote_and_nowhere_else(tmp_path: Path) -> None:
+    list_files(tmp_path, written(tmp_path, *NAMES))
+    written(tmp_path, "keys.json", text="of somebody else")
+
+    make_room(tmp_path, "qr.png", "keys.json", "passport-2.zip")
+
+    assert left(tmp_path) == {"passport-1.zip", "keys.json", ".demo-files"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bpc_worker.jobs.errors import Permanent
-from bpc_worker.pipeline.builds.recipe import read_folder, read_mapping
+from bpc_worker.pipeline.builds.folder import read_folder, read_mapping
 
 GOOD = """
 product: {name: Pack, identifier: P-1}

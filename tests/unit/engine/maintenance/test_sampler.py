@@ -43,6 +43,10 @@ class Samples:
         self._ask()
         return {"slot": XminHolder(7.0, 12), "transaction": XminHolder(1.0, 3)}
 
+    async def disabled_endpoints(self) -> int:
+        self._ask()
+        return 2
+
 
 def text(metrics: Metrics) -> str:
     return metrics.text(dropped_log_keys=0).decode()
@@ -56,13 +60,16 @@ async def test_gauges_show_what_was_counted_and_forget_what_is_gone() -> None:
     samples, metrics = Samples(), Metrics()
     sampler = a_sampler(samples, metrics)
     samples.kinds = [Waiting("default", "TEST_A", 4, 2.5), Waiting("default", "TEST_B", 1, 0.0)]
-    for look in (sampler.count_waiting, sampler.look_at_running, sampler.look_for_xmin):
-        await look()
+    await sampler.count_waiting()
+    await sampler.look_at_running()
+    await sampler.look_for_xmin()
+    await sampler.look_for_disabled_endpoints()
 
     assert 'bpc_queue_length{queue="default",type="TEST_A"} 4.0' in text(metrics)
     assert 'bpc_queue_oldest_seconds{queue="default",type="TEST_A"} 2.5' in text(metrics)
     assert 'bpc_running_oldest_seconds{queue="default",type="TEST_A"} 3.0' in text(metrics)
     assert "bpc_db_oldest_xmin_seconds 7.0" in text(metrics)
+    assert "bpc_webhook_endpoints_disabled 2.0" in text(metrics)
     assert 'bpc_db_oldest_xmin_transactions{holder="slot"} 12.0' in text(metrics)
 
     samples.kinds = []
@@ -119,7 +126,10 @@ async def test_what_cannot_be_counted_is_unknown_and_not_nothing() -> None:
     sampler = a_sampler(samples, metrics)
     samples.kinds = [Waiting("default", "TEST_A", 4, 2.5, handled=False)]
     samples.late = [Overdue(UUID(int=1), "TEST_A", "default", "w", 70.0, new=False)]
-    looks = (sampler.count_waiting, sampler.look_at_running, sampler.look_for_xmin, sampler.note_overdue)
+    looks = (
+        sampler.count_waiting, sampler.look_at_running, sampler.look_for_xmin,
+        sampler.look_for_disabled_endpoints, sampler.note_overdue,
+    )  # fmt: skip
     for look in looks:
         await look()
     samples.trouble = Unavailable(Code.DB_UNAVAILABLE, "did not answer within 5 s")
@@ -132,6 +142,7 @@ async def test_what_cannot_be_counted_is_unknown_and_not_nothing() -> None:
         assert f"bpc_{gauge}{{" not in written
     assert "bpc_jobs_unhandled{" not in written
     assert "bpc_db_oldest_xmin_seconds NaN" in written
+    assert "bpc_webhook_endpoints_disabled NaN" in written
 
 
 async def test_a_claim_that_does_not_say_when_it_began_has_no_age() -> None:

@@ -1,0 +1,2 @@
+-- Whether identifiers stand under that host.
+SELECT EXISTS (SELECT FROM public_hosts WHERE host = %(host)s) AS is_known

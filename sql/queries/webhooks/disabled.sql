@@ -1,0 +1,2 @@
+-- Of all tenants.
+SELECT bpc_disabled_endpoints() AS disabled
