@@ -23,6 +23,7 @@ from bpc_worker.config.settings import Settings
 from bpc_worker.demo.companies import BATTERIES, examples, set_up
 from bpc_worker.demo.proving import connected, environment, prove
 from bpc_worker.demo.screen import Screen, Step
+from bpc_worker.demo.showing import show_page
 from bpc_worker.demo.stage import DATABASE, TENANT, Stage
 from bpc_worker.domain.states import BuildStatus, RulesStatus
 from bpc_worker.files.rules import read_rules
@@ -73,13 +74,16 @@ def play(
     """0 when a passport of each was made, brought into force, verified and replayed."""
     stage = Stage(settings=settings, registry=registry, url=url, out=out, console=Console(soft_wrap=True))
     try:
-        return asyncio.run(_play(stage, batteries, chaos=chaos))
+        code, versions = asyncio.run(_play(stage, batteries, chaos=chaos))
     except Permanent as error:
         stage.console.print(f"[red]the demo cannot go on:[/] {error.message}", highlight=False)
         return 1
+    if code == 0:
+        show_page(stage, versions)
+    return code
 
 
-async def _play(stage: Stage, batteries: Sequence[str], *, chaos: bool) -> int:
+async def _play(stage: Stage, batteries: Sequence[str], *, chaos: bool) -> tuple[int, list[UUID | None]]:
     await queue.add_tenant(stage.settings, stage.url, TENANT)
     states: dict[str, BuildState] = {}
     async with open_pipeline(stage.settings, stage.registry, stage.url, TENANT) as pipeline:
@@ -88,7 +92,8 @@ async def _play(stage: Stage, batteries: Sequence[str], *, chaos: bool) -> int:
             for battery in batteries:
                 states[battery] = await _build(stage, pipeline, battery, workers if chaos else ())
     several = len(states) > 1
-    return max([_proved(stage, state, f"{name}-" if several else "") for name, state in states.items()])
+    code = max([_proved(stage, state, f"{name}-" if several else "") for name, state in states.items()])
+    return code, [state.passport_version_id for state in states.values()]
 
 
 def _proved(stage: Stage, state: BuildState, named: str) -> int:

@@ -14,6 +14,7 @@ _SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.3, 1, 3, 10)
 class WebMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
+        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         labels = ("door", "route", "status")
         self._requests = Counter("bpc_http_requests", "Requests answered.", labels, registry=registry)
         self._seconds = Histogram(
@@ -27,8 +28,12 @@ class WebMetrics:
         self._streams = Gauge("bpc_http_streams", "Live pages that are open.", registry=registry)
 
     def answered(self, door: str, route: str, status: int, seconds: float) -> None:
-        self._requests.labels(door, route, f"{status // 100}xx").inc()
-        self._seconds.labels(door, route).observe(seconds)
+        known = self._known.get((door, route, status // 100))
+        if known is None:  # so many at most as routes have classes
+            counted = self._requests.labels(door, route, f"{status // 100}xx")
+            known = self._known[door, route, status // 100] = counted, self._seconds.labels(door, route)
+        known[0].inc()
+        known[1].observe(seconds)
 
     def watch(self, listening: Mapping[str, Listening], streams: Streams) -> None:
         """Who is to be asked for what is open."""

@@ -1,6 +1,7 @@
 """A process that opens doors, from its first refusal to its end in good order; or doors beside a worker."""
 
 import asyncio
+import resource
 import signal
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
@@ -25,6 +26,7 @@ _log = log.get("web")
 DOORS: Final = ("public", "dpp", "api", "dashboard")
 _MOST_GRACE: Final = 60.0
 _BESIDE_GRACE: Final = 1.0
+_OTHER_FILES: Final = 200
 
 Beside = Callable[[CollectorRegistry], Coroutine[object, object, None]]
 
@@ -78,6 +80,7 @@ async def serve(settings: Settings, registry: Registry, url: str, wanted: Sequen
         ready=doors.state.ready,
         metrics=metrics.text,
     )
+    _allow_open_files(len(wanted) * settings.http.connections + _OTHER_FILES)
     told, told_again = _signals()
     async with AsyncExitStack() as closing:
         port = await _start(settings, probes)
@@ -119,6 +122,18 @@ def _signals() -> tuple[asyncio.Event, asyncio.Event]:
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, heard)
     return first, second
+
+
+def _allow_open_files(count: int) -> None:
+    """As many as connections may take, where the system lets us; else a new one waits for another's end."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    most = count if hard == unlimited else min(count, hard)
+    if soft not in {unlimited, hard} and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    if soft != unlimited and soft < count:
+        _log.warning("few_open_files", count=soft)
 
 
 def _grace(settings: Settings) -> float:

@@ -3,7 +3,8 @@
 -- handles. Counted to 10,000 each, from place to place by the claim's indexes: neither what has ended nor what lies in the
 -- future is read. Of jobs that are run alone, one runs at a time.
 CREATE OR REPLACE FUNCTION bpc_desired_workers(slots integer) RETURNS integer
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, {schema}, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, {schema}, pg_temp
+  SET enable_seqscan = off SET jit = off  -- whatever the statistics say: they may be of yesterday's table
 AS $$
 DECLARE
   most CONSTANT integer := 10000;
@@ -41,12 +42,13 @@ BEGIN
           FROM workers, unnest(queues) AS of_queue, unnest(types) AS of_type WHERE expires_at > moment
           UNION ALL
           SELECT * FROM kind) AS known,
-         (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
-    WHERE known.queue <> ALL (paused_queues) AND known.type <> ALL (paused_types)
-      AND EXISTS (SELECT FROM jobs
+         (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority),
+         LATERAL (SELECT FROM jobs  -- not EXISTS: that becomes a join, which reads all that is due
                   WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2)
                     AND jobs.priority >= 0 AND jobs.queue = known.queue AND jobs.type = known.type
-                    AND jobs.priority = level.priority AND scheduled_at <= moment)
+                    AND jobs.priority = level.priority AND scheduled_at <= moment
+                  LIMIT 1) AS due
+    WHERE known.queue <> ALL (paused_queues) AND known.type <> ALL (paused_types)
   ), tenant AS (  -- the tenants that have jobs, where one of them is paused
     (SELECT tenant_id FROM jobs
      WHERE status = 'QUEUED' AND (fail_code IS DISTINCT FROM 'LEASE_EXPIRED' OR attempts < 2) AND priority <= 3

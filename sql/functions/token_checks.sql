@@ -44,6 +44,10 @@ BEGIN
   END IF;
   DELETE FROM web_sessions WHERE session_hash IN (
     SELECT session_hash FROM web_sessions WHERE expires_at <= clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  -- Whoever begins one after the other ends his own, the oldest first.
+  DELETE FROM web_sessions WHERE session_hash IN (
+    SELECT session_hash FROM web_sessions WHERE token_id = held.token_id
+    ORDER BY created_at DESC, session_hash OFFSET 999 FOR UPDATE SKIP LOCKED);
   ends := least(held.expires_at, clock_timestamp() + make_interval(secs => seconds));
   INSERT INTO web_sessions (session_hash, token_id, expires_at) VALUES (session, held.token_id, ends);
   RETURN ends;

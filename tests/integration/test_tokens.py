@@ -366,6 +366,25 @@ def test_sessions_that_have_ended_are_cleared_away(db: Database) -> None:
     assert db.one("SELECT count(*) AS n FROM web_sessions") == {"n": 1}
 
 
+def test_a_token_has_so_many_sessions_and_no_more(db: Database) -> None:
+    made, other = make(db), make(db, "other")
+    kept = begin(db, other.token)
+    db.run(
+        "INSERT INTO web_sessions (session_hash, token_id, created_at, expires_at)"
+        " SELECT sha256(g::text::bytea), %s, now() - g * interval '1 s', now() + interval '1 hour'"
+        " FROM generate_series(1, 1200) AS g",
+        [made.token_id],
+    )
+    newest = begin(db, made.token)
+
+    assert db.one("SELECT count(*) AS n FROM web_sessions WHERE token_id = %s", [made.token_id]) == {
+        "n": 1000
+    }
+    for hashed in (kept, newest, hashlib.sha256(b"1").digest(), hashlib.sha256(b"999").digest()):
+        assert (find(db, hashed, "bpc_find_session") or {})["state"] == "VALID"
+    assert find(db, hashlib.sha256(b"1000").digest(), "bpc_find_session") is None
+
+
 def test_nobody_who_uses_a_token_holds_up_its_revocation(db: Database) -> None:
     """However long his transaction lasts; and what he does in it is good for nothing afterwards."""
     made, fresh = make(db), hashlib.sha256(b"fresh").digest()

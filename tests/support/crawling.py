@@ -33,6 +33,7 @@ def routes_of(door: Door) -> set[str]:
 class Crawled:
     pages: dict[str, str] = field(default_factory=dict)  # addresses, with the path of their route
     broken: list[str] = field(default_factory=list)
+    routes: set[str] = field(default_factory=set)  # of pages, pictures and files
 
 
 def crawl(ask: Ask, door: Door, beginnings: Sequence[str], *, each: int = EACH) -> Crawled:
@@ -56,6 +57,7 @@ def crawl(ask: Ask, door: Door, beginnings: Sequence[str], *, each: int = EACH) 
         if answer.status != 200:
             made.broken.append(f"{answer.status} {address}")
             continue
+        made.routes.add(found.route.path)
         if not answer.headers.get("content-type", "").startswith("text/html"):
             continue
         made.pages[address] = found.route.path
@@ -82,5 +84,5 @@ class _Reader(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "a":
-            self.found += [value for name, value in attrs if name == "href" and value]
+        named = {"a": "href", "img": "src"}.get(tag)
+        self.found += [value for name, value in attrs if name == named and value]

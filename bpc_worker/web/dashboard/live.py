@@ -52,6 +52,7 @@ class Live:
     async def watch(self, request: Request) -> Answer:
         """What changes on a page from now on."""
         page = self._page(request, request.asked(Watch).at)
+        await page.route.handle(page.request)  # what is not there, or not for him, is said at once
         return Stream(self._events(page))
 
     def _page(self, request: Request, at: str) -> Watched:

@@ -10,7 +10,7 @@ from aiohttp import web
 from bpc_worker.jobs.errors import JobError
 from bpc_worker.web.layer.answers import Answer, Data, Empty, Page, Raw, SeeOther, Stream
 from bpc_worker.web.layer.headers import security_headers
-from bpc_worker.web.layer.negotiation import best_media_type, entity_tag, is_known
+from bpc_worker.web.layer.negotiation import best_media_type, is_known
 from bpc_worker.web.layer.problems import MEDIA_TYPE, Refused, problem_of
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import Door
@@ -21,7 +21,8 @@ HTML: Final = "text/html; charset=utf-8"
 _PIECE = 64 * 1024
 _AT_ONCE = 4 * _PIECE  # what the system takes from us without waiting for whoever reads
 _PIECE_SECONDS = 20.0
-_VARY = "Accept, Accept-Language"
+_VARY: Final = "Accept, Accept-Language"
+_VARY_BY_WHO: Final = f"{_VARY}, Authorization, Cookie"
 
 
 async def answered(
@@ -55,7 +56,7 @@ async def _send(
 ) -> web.StreamResponse:
     headers = _headers(door, request, raw.cache or door.cache, raw.headers)
     if raw.status == 200 and request.method in {"GET", "HEAD"}:  # noqa: PLR2004
-        headers["ETag"] = tag = entity_tag(raw.body)
+        headers["ETag"] = tag = raw.tag
         if is_known(request.headers.get("If-None-Match"), tag):
             return _response(304, b"", headers, cookies)
     headers["Content-Type"] = raw.media_type
@@ -106,13 +107,9 @@ def bare_problem(error: JobError | Refused) -> web.Response:
 
 
 def _headers(door: Door, request: Request, cache: str, more: Mapping[str, str]) -> dict[str, str]:
-    vary = f"{_VARY}, Authorization, Cookie" if door.identifies else _VARY
-    return {
-        **security_headers(cors=door.cors, scheme=request.origin.scheme),
-        "Cache-Control": cache,
-        "Vary": vary,
-        **more,
-    }
+    vary = _VARY_BY_WHO if door.identifies else _VARY
+    usual = security_headers(cors=door.cors, scheme=request.origin.scheme)
+    return {**usual, "Cache-Control": cache, "Vary": vary, **more}
 
 
 def _response(status: int, body: bytes, headers: Mapping[str, str], cookies: tuple[str, ...]) -> web.Response:

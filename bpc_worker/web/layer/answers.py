@@ -2,7 +2,10 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+from bpc_worker.web.layer.negotiation import entity_tag
 
 Headers = Mapping[str, str]
 
@@ -30,15 +33,19 @@ class Data:
     headers: Headers = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Raw:
-    """Bytes as they are."""
+    """Bytes as they are. One that is kept keeps its tag, too."""
 
     body: bytes
     media_type: str
     status: int = 200
     cache: str | None = None
     headers: Headers = field(default_factory=dict)
+
+    @cached_property
+    def tag(self) -> str:
+        return entity_tag(self.body)
 
 
 @dataclass(frozen=True, slots=True)

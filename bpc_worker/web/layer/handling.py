@@ -1,15 +1,15 @@
 """One request, from its head to its answer: limits, the route, who asks, what it is, what is answered."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from secrets import token_urlsafe
+from time import monotonic
 from typing import Final, Protocol
 
 from aiohttp import web
 
-from bpc_worker.jobs.errors import Code, JobError, Permanent
+from bpc_worker.jobs.errors import Code, JobError, Permanent, SchemaMismatch
 from bpc_worker.observability import log
 from bpc_worker.web.layer.answering import answered, bare_problem, problem_answer
 from bpc_worker.web.layer.answers import Empty
@@ -33,6 +33,7 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LONGEST_PATH: Final = 2048
 _SERVER_ERROR: Final = 500
 _DAY: Final = 86400
+_NOTHING: Final = Shown()
 
 
 class Meter(Protocol):
@@ -72,8 +73,7 @@ class Handling:
         self._table = RouteTable([route for door in doors for route in door.routes])
 
     async def handle(self, asked: web.BaseRequest) -> web.StreamResponse:
-        clock = asyncio.get_running_loop().time
-        began_at, seen = clock(), _Seen(self._first)
+        began_at, seen = monotonic(), _Seen(self._first)
         try:
             response = await self._answer(asked, seen)
         except (JobError, Refused) as error:
@@ -84,7 +84,7 @@ class Handling:
             _log.error("request_bug", exc_info=error)
             response = _refusal(Permanent(Code.INTERNAL_ERROR, "something went wrong here"), seen)
         route = _NO_ROUTE if seen.route is None else seen.route.path
-        seconds = clock() - began_at
+        seconds = monotonic() - began_at
         self._rules.meter.answered(seen.door.name, route, response.status, seconds)
         if log.is_verbose():
             told = {"door": seen.door.name, "route": route, "status": response.status}
@@ -111,19 +111,15 @@ class Handling:
         found = self._found(request, seen)
         if isinstance(found, Empty):
             return await answered(found, seen.door, request, asked, rules.streams)
-        what = shown(
-            asked.headers,
-            rules.proxy_rules,
-            scheme=request.origin.scheme,
-            is_trusted=rules.proxies.trusts(peer),
-        )
-        who = await self._who(seen.door, found.route.lock, what)
-        csrf, cookies = _csrf(what, who, request)
-        request = seen.request = replace(
-            request, path_args=found.path_args, identity=who, csrf=csrf, cookies=cookies
-        )
+        what = _NOTHING
+        if seen.door.identifies:
+            scheme, is_trusted = request.origin.scheme, rules.proxies.trusts(peer)
+            what = shown(asked.headers, rules.proxy_rules, scheme=scheme, is_trusted=is_trusted)
+        who = await self._who(found.route.lock, what)
+        request.path_args, request.identity = found.path_args, who
+        request.csrf, request.cookies = _csrf(what, who, request)
         _check_lock(found.route.lock, request)
-        request = await self._filled(request, found.route, query, asked)
+        await self._fill(request, found.route, query, asked)
         answer = await found.route.handle(request)
         still = partial(self._is_still_good, found.route.lock, what)
         return await answered(answer, seen.door, request, asked, rules.streams, still)
@@ -144,8 +140,8 @@ class Handling:
             return Empty(204, allow | _preflight(seen.door, allow["Allow"]))
         raise Refused(405, Code.VALIDATION_ERROR, f"{request.method} is not for this address", headers=allow)
 
-    async def _who(self, door: Door, lock: Lock, what: Shown) -> Identity:
-        if not door.identifies or what.is_nothing:
+    async def _who(self, lock: Lock, what: Shown) -> Identity:
+        if what.is_nothing:
             return NOBODY
         who = await identity(what, self._rules.tokens, self._rules.proxy_rules)
         if who is None and what.bearer is None and lock.scope is None:
@@ -161,25 +157,23 @@ class Handling:
         who = await identity(what, self._rules.tokens, self._rules.proxy_rules)
         return who is not None and who.may(lock.scope)
 
-    async def _filled(self, request: Request, route: Route, query: str, asked: web.BaseRequest) -> Request:
-        raw, form = b"", None
-        content_type = request.headers.get("Content-Type", "")
+    async def _fill(self, request: Request, route: Route, query: str, asked: web.BaseRequest) -> None:
+        if query or route.query is not None:
+            request.query = query_of(route, fields_of(query))
+        if route.method in _SAFE:
+            return
+        raw, form, content_type = b"", None, request.headers.get("Content-Type", "")
         if route.body is not None:
             raw = await read_body(asked, route.most_bytes, self._rules.body_seconds)
             form = form_of(raw, content_type)
-        if route.method not in _SAFE:
-            _check_meant(request, form)
-        return replace(
-            request,
-            query=query_of(route, fields_of(query)),
-            body=body_of(route, raw, content_type, form),
-        )
+        _check_meant(request, form)
+        request.body = body_of(route, raw, content_type, form)
 
 
 def _refusal(error: JobError | Refused, seen: _Seen) -> web.Response:
     request = seen.request
     response = bare_problem(error) if request is None else problem_answer(error, seen.door, request)
-    if response.status >= _SERVER_ERROR:
+    if response.status >= _SERVER_ERROR or isinstance(error, SchemaMismatch):
         _log.warning("request_failed", error_code=error.code, error_message=str(error))
     return response
 

@@ -1,6 +1,7 @@
 """The headers of every answer: what a browser may do with it, and who may keep it."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from bpc_worker.observability.listener import SERVER
@@ -29,6 +30,7 @@ _HTTPS_ONLY: Final = {
 }
 
 
-def security_headers(*, cors: bool, scheme: str) -> dict[str, str]:
+@cache
+def security_headers(*, cors: bool, scheme: str) -> Mapping[str, str]:
     found = {**SECURITY, **(ANY_ORIGIN if cors else OWN_ORIGIN_ONLY)}
     return found | _HTTPS_ONLY if scheme == "https" else found

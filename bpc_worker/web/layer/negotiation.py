@@ -1,10 +1,12 @@
 """What whoever asks would rather have: media types and languages by their weights, and entity tags."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import sha256
 
 _MOST_PARTS = 40
+_USUAL = 300  # letters
 
 
 def _weighted(header: str) -> Iterator[tuple[str, float]]:
@@ -27,8 +29,14 @@ def _weight(text: str) -> float:
     return found if 0 <= found <= 1 else 0.0
 
 
-def best_media_type(accept: str | None, offered: Sequence[str]) -> str | None:
+def best_media_type(accept: str | None, offered: tuple[str, ...]) -> str | None:
     """Of those offered, the one that is liked best, of equals the first; None where none will do."""
+    if accept is not None and len(accept) <= _USUAL:
+        return _usual_best(accept, offered)
+    return _best(accept, offered)
+
+
+def _best(accept: str | None, offered: tuple[str, ...]) -> str | None:
     if accept is None or not accept.strip():
         return offered[0]
     ranges = dict(_weighted(accept))
@@ -48,11 +56,20 @@ def _weight_of(media_type: str, ranges: dict[str, float]) -> float:
 
 def languages(accept: str | None) -> tuple[str, ...]:
     """What is understood, the dearest first: `de-AT` also as `de`."""
-    found = sorted(
-        ((tag, weight) for tag, weight in _weighted(accept or "") if weight > 0), key=lambda it: -it[1]
-    )
+    if accept is None:
+        return ()
+    return _usual_languages(accept) if len(accept) <= _USUAL else _languages(accept)
+
+
+def _languages(accept: str) -> tuple[str, ...]:
+    found = sorted(((tag, weight) for tag, weight in _weighted(accept) if weight > 0), key=lambda it: -it[1])
     tags = [name for tag, _ in found for name in (tag, tag.partition("-")[0])]
     return tuple(dict.fromkeys(tag for tag in tags if tag != "*"))
+
+
+# Browsers of one kind say the same thing, again and again.
+_usual_best = lru_cache(1000)(_best)
+_usual_languages = lru_cache(1000)(_languages)
 
 
 def entity_tag(body: bytes) -> str:

@@ -1,6 +1,7 @@
 """From where a request comes: proxies are believed only where the configuration names their networks."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from bpc_worker.web.layer.problems import Refused
@@ -16,6 +17,8 @@ class Proxies:
         self._base_path = base_path.rstrip("/")
 
     def trusts(self, address: str) -> bool:
+        if not self._networks:
+            return False
         found = _address(address)
         return found is not None and any(found in network for network in self._networks)
 
@@ -47,6 +50,7 @@ class Proxies:
         return found
 
 
+@lru_cache(5000)
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     """That of IPv4 inside one of IPv6 is that of IPv4. A socket in the file system has none."""
     try:
@@ -57,6 +61,7 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
     return mapped or found
 
 
+@lru_cache(5000)
 def subscriber(address: str) -> str:
     """Who has an address of IPv6 has 2^64 of them."""
     found = _address(address)
@@ -75,6 +80,7 @@ def _prefix(given: str) -> str:
     return given.rstrip("/") if plain else ""
 
 
+@lru_cache(1000)
 def _checked(host: str) -> str:
     found = host.lower()
     if not found or len(found) > _LONGEST_HOST or not _HOST_LETTERS.issuperset(found):

@@ -24,8 +24,10 @@ class Origin:
         return f"{self.scheme}://{self.host}{self.prefix}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Request:
+    """Filled in by the layer; a route only reads it."""
+
     method: str
     path: str  # as it came, without the base path
     path_args: Mapping[str, str]

@@ -6,7 +6,7 @@ segment leads anywhere.
 
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_to_bytes
 
@@ -20,6 +20,7 @@ Handle = Callable[["Request"], Awaitable[Answer]]
 Duty = Callable[[], Coroutine[object, object, None]]
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _PLACE = re.compile(r"\{(\w+)\}(.*)")
 _MIB: Final = 1024 * 1024
 
@@ -75,22 +76,25 @@ class Found:
     path_args: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
 class _Pattern:
-    segments: tuple[str, ...]
-    routes: dict[str, Route] = field(default_factory=dict)
+    def __init__(self, segments: Sequence[str]) -> None:
+        self.segments = segments
+        self.routes: dict[str, Route] = {}
+        places = [(number, _PLACE.fullmatch(each)) for number, each in enumerate(segments)]
+        self._literals = [(number, segments[number]) for number, place in places if place is None]
+        self._places = [(number, place[1], place[2]) for number, place in places if place is not None]
 
     def match(self, segments: Sequence[str]) -> dict[str, str] | None:
-        args: dict[str, str] = {}
-        for wanted, given in zip(self.segments, segments, strict=True):
-            place = _PLACE.fullmatch(wanted)
-            if place is None:
-                if wanted != given:
-                    return None
-            elif len(given) > len(place[2]) and given.endswith(place[2]):
-                args[place[1]] = given.removesuffix(place[2])
-            else:
+        """What stands at the places, still encoded."""
+        for number, literal in self._literals:
+            if segments[number] != literal:
                 return None
+        args: dict[str, str] = {}
+        for number, name, ending in self._places:
+            given = segments[number]
+            if len(given) <= len(ending) or not given.endswith(ending):
+                return None
+            args[name] = given.removesuffix(ending)
         return args
 
 
@@ -133,6 +137,8 @@ def _rank(segment: str) -> tuple[bool, int]:
 
 
 def _decoded(segment: str) -> str:
+    if _PLAIN.fullmatch(segment):
+        return segment
     if _BAD_ESCAPE.search(segment):
         raise Permanent(Code.VALIDATION_ERROR, "the path has a % that begins no escape")
     try:

@@ -1,7 +1,7 @@
 """The public door: what a phone opens that has scanned the code on a battery."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from ipaddress import ip_address
 from time import monotonic
@@ -73,10 +73,11 @@ class PublicDoor:
         qualified = ["".join(f"/{{q{n}}}/{{v{n}}}" for n in range(count)) for count in range(4)]
         odd = ["/{a}", "/{a}/{b}/{c}", "/{a}/{b}/{c}/{d}/{e}"]
         keys = self._of_keys
+        gtin, own = self._quickly(self._with_gtin), self._quickly(self._without_gtin)
         return [
-            *(_get(path, self._with_gtin, says, Query) for each in qualified for path in _both(each)),
+            *(_get(path, gtin, says, Query) for each in qualified for path in _both(each)),
             *(_get(f"/01/{{gtin}}{each}", _odd, "Refused: a qualifier without a value.") for each in odd),
-            *(_get(path, self._without_gtin, says, Query) for path in ("/p/{id}", "/p/{id}/")),
+            *(_get(path, own, says, Query) for path in ("/p/{id}", "/p/{id}/")),
             _get("/attachments/{sha256}", self._attachment, "A document that a passport names."),
             _get("/status/{number}", self._status_list, "Which versions are in force, signed."),
             _get("/.well-known/jwks.json", keys(wellknown.jwks), "The keys of the host."),
@@ -114,7 +115,15 @@ class PublicDoor:
             link_type=query.link_type,
             language=query.lang,
         )
-        return await self._passports.answer(request, wanted)
+        return await self._passports.answer(request, wanted, _asked(request))
+
+    def _quickly(self, handle: Handle) -> Handle:
+        """A question that was answered a moment ago is not taken apart again."""
+
+        async def answer(request: Request) -> Answer:
+            return self._passports.again(_asked(request)) or await handle(request)
+
+        return answer
 
     async def _attachment(self, request: Request) -> Answer:
         name = request.path_args["sha256"]
@@ -176,6 +185,12 @@ class PublicDoor:
             raise _nothing("no passport with this version is published here")
         path = identifier.removeprefix(f"https://{host}")
         return SeeOther(f"{path}?{urlencode({'version': code})}")
+
+
+def _asked(request: Request) -> Hashable:
+    headers, origin = request.headers, request.origin
+    accept, languages = headers.get("Accept"), headers.get("Accept-Language")
+    return origin.host, origin.prefix, request.path, request.query, accept, languages
 
 
 def _get(path: str, handle: Handle, says: str, query: type | None = None) -> Route:

@@ -65,9 +65,12 @@ class Keeper(Generic[T]):
         """Something was changed: nothing counts before it was compared."""
         self._generation += 1
 
+    def is_fresh(self, kept: Kept[T]) -> bool:
+        return kept.generation == self._generation and self.left(kept) > 0
+
     async def get(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> Kept[T]:
         kept = self._kept.get(key)
-        if kept is not None and kept.generation == self._generation and self.left(kept) > 0:
+        if kept is not None and self.is_fresh(kept):
             self._kept.move_to_end(key)
             return kept
         task = self._reading.get(key)

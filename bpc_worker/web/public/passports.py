@@ -1,5 +1,6 @@
 """What is answered at the address of a battery or a model, in each format."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -27,6 +28,7 @@ _BY_MEDIA_TYPE: Final = {
     "text/html": PAGE, links.MEDIA_TYPE: LINKS, links.VIEW_TYPE: VIEW, links.JSON_TYPE: JSON,
     "application/ld+json": JSON,
 }  # fmt: skip
+_MOST_SAME = 20_000
 _GONE, _NOT_ACCEPTABLE, _OK, _NOT_FOUND, _BROKEN = 410, 406, 200, 404, 500
 
 
@@ -48,6 +50,7 @@ class Passports:
         self._keeper = keeper
         self._misses = misses
         self._models = models
+        self._same: dict[Hashable, tuple[Kept[Found], Hashable]] = {}
 
     async def find(self, address: Address, version: UUID | None) -> Kept[Found]:
         """What is known of it; where that is nothing, the host is one of ours."""
@@ -65,7 +68,15 @@ class Passports:
             kept.verdict = verdict_on(found.shown, found.keys, kept.at)
         return kept
 
-    async def answer(self, request: Request, wanted: Wanted) -> Answer:
+    def again(self, asked: Hashable) -> Raw | None:
+        """What was answered to the very same question, while it is fresh: the way of most requests."""
+        found = self._same.get(asked)
+        if found is None or not self._keeper.is_fresh(found[0]):
+            return None
+        return self._dated(*found)
+
+    async def answer(self, request: Request, wanted: Wanted, asked: Hashable) -> Answer:
+        """`asked`: all that the answer depends on, as it came."""
         kept = await self.find(wanted.address, wanted.version)
         found, wanted_format = kept.found, _format(request, wanted)
         if not found.versions and wanted.address.identifier is not None:
@@ -80,9 +91,18 @@ class Passports:
         if made is None:
             made = await self._made(request, wanted, kept, wanted_format)
             self._keeper.put((wanted.address, wanted.version), kept, what, made)
-        return replace(
-            made, cache=self._keeper.caching(kept), headers={**made.headers, **_age(kept, self._keeper)}
-        )
+        if len(self._same) >= _MOST_SAME:
+            self._same.clear()
+        self._same[asked] = kept, what
+        return self._dated(kept, what)
+
+    def _dated(self, kept: Kept[Found], what: Hashable) -> Raw:
+        """With the time that is left of it. The same object for a second: its tag is computed once."""
+        made, caching = kept.answers[what], self._keeper.caching(kept)
+        if made.cache != caching:
+            headers = {**made.headers, **_age(kept, self._keeper)}
+            made = kept.answers[what] = replace(made, cache=caching, headers=headers)
+        return made
 
     def _count_miss(self, request: Request, address: Address) -> None:
         waits = [self._misses.wait(request.address)]

@@ -43,7 +43,7 @@
   const copyable = () => {
     for (const button of document.querySelectorAll("button[data-copy][hidden]")) {
       button.hidden = false;
-      button.setAttribute("aria-label", button.previousElementSibling.textContent);
+      button.setAttribute("aria-label", button.textContent + ": " + button.previousElementSibling.textContent);
     }
   };
   document.addEventListener("click", (event) => {

@@ -5,7 +5,19 @@ from typing import Final
 
 from tests.bench.bench import Bench
 from tests.bench.results import Found
-from tests.bench.rows import churn, claim, cpu, deliveries, drain, enqueue, fairness, idle, passports, wake
+from tests.bench.rows import (
+    churn,
+    claim,
+    cpu,
+    deliveries,
+    drain,
+    enqueue,
+    fairness,
+    idle,
+    passports,
+    public_page,
+    wake,
+)
 
 ROWS: Final[dict[str, Callable[[Bench], Found]]] = {
     "drain": drain.measure,
@@ -18,4 +30,5 @@ ROWS: Final[dict[str, Callable[[Bench], Found]]] = {
     "cpu": cpu.measure,
     "passports": passports.measure,
     "deliveries": deliveries.measure,
+    "public_page": public_page.measure,
 }

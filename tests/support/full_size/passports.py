@@ -52,8 +52,8 @@ _VERSION_COLUMNS = (
 )  # fmt: skip
 
 _PUBLIC_COLUMNS = (
-    "passport_version_id", "tenant_id", "passport_id", "unique_identifier", "host", "granularity", "status",
-    "issued_at", "law_date", "activated_at", "revoked_at", "view",
+    "passport_version_id", "tenant_id", "passport_id", "unique_identifier", "host", "granularity", "product",
+    "status", "issued_at", "law_date", "activated_at", "revoked_at", "view",
 )  # fmt: skip
 
 
@@ -161,7 +161,8 @@ class _Signed:
         was_in_force = None if each.status == "SIGNED" else receipt.issued_at
         return (
             receipt.passport_version_id, receipt.tenant_id, receipt.passport_id, receipt.unique_identifier,
-            receipt.issuer.removeprefix("https://"), "item", each.status, receipt.issued_at, receipt.law_date,
+            receipt.issuer.removeprefix("https://"), "item", "Generated model", each.status,
+            receipt.issued_at, receipt.law_date,
             was_in_force, receipt.issued_at if each.status == "REVOKED" else None,
             jws(told, signer.key_id, signer.sign(Kind.VIEW, told)) + END + self._disclosures,
         )  # fmt: skip

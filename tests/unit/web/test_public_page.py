@@ -65,7 +65,8 @@ def kept(version: Version, verdict: Verdict, **more: object) -> Kept[Found]:
 def a_request() -> Request:
     return Request(
         method="GET", path="/", path_args={}, query=None, body=None, headers={}, identity=NOBODY,
-        languages=(), origin=Origin(address="127.0.0.1", scheme="https", host="id.example.com", prefix=""), csrf="",
+        languages=(), csrf="",
+        origin=Origin(address="127.0.0.1", scheme="https", host="id.example.com", prefix=""),
     )  # fmt: skip
 
 
