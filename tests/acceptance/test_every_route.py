@@ -34,6 +34,8 @@ THINGS: Final[Mapping[str, str]] = {
     "deliveries": "SELECT webhook_delivery_id AS id FROM webhook_deliveries",
     "bulk": "SELECT bulk_act_id AS id FROM bulk_acts",
 }
+# Where the id is of something else than the path says.
+OTHERWISE: Final[Mapping[str, str]] = {"/passports/{id}/code.png": "versions"}
 # What is no id of a tenant's, and is asked for as it stands here.
 PLAIN: Final[Mapping[str, str]] = {}
 SETTINGS: Final = {
@@ -140,11 +142,12 @@ def path_of(db: Database, route: Route, *, is_there: bool = True) -> str:
     """With ids of things that are there, or of none."""
 
     def named(found: re.Match[str]) -> str:
-        kind, name = found.groups()
+        stands, name = found.groups()
+        kind = OTHERWISE.get(route.path, stands)
         if name in PLAIN:
-            return f"{kind}/{PLAIN[name]}"
+            return f"{stands}/{PLAIN[name]}"
         assert kind in THINGS, f"{route.path}: say in THINGS or PLAIN what {{{name}}} stands for"
-        return f"{kind}/{db.one(THINGS[kind] + ' LIMIT 1')['id'] if is_there else uuid4()}"
+        return f"{stands}/{db.one(THINGS[kind] + ' LIMIT 1')['id'] if is_there else uuid4()}"
 
     return _PLACE.sub(named, route.path)
 

@@ -45,6 +45,20 @@ def test_every_door_answers_and_the_process_ends_in_good_order(db: Database) -> 
     assert not [line for line in running.raw if "jane" in line]
 
 
+def test_a_live_page_ends_with_the_process_and_does_not_hold_it_up(db: Database) -> None:
+    with serving(db.url_as("bpc_web"), "dashboard", BPC_SHUTDOWN_GRACE_SECONDS=60) as running:
+        secret = token(db, "read")
+        with socket.create_connection(("127.0.0.1", running.door_port("dashboard")), timeout=30) as live:
+            head = f"GET /live?at=/ HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {secret}\r\n\r\n"
+            live.sendall(head.encode())
+            assert live.recv(15) == b"HTTP/1.1 200 OK"
+            assert running.metric("bpc_http_streams") == 1
+            running.send(signal.SIGTERM)
+            while live.recv(4096):
+                pass
+            assert running.wait(20) == 0
+
+
 def test_a_door_that_was_not_asked_for_is_shut(db: Database) -> None:
     with serving(db.url, "public") as running:
         assert running.ask("public", "/robots.txt").status == 200

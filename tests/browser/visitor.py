@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 PHONE, DESK = (360, 740), (1280, 900)
 
 _LOUD = {"error", "warning"}

@@ -248,9 +248,9 @@ class _Code(msgspec.Struct, frozen=True):
 
 async def code(parts: Parts, request: Request) -> Answer:
     """The picture on the battery."""
-    wanted = shown.uuid_or_none(request.path_args["id"])
     async with viewing(parts, request) as view:
-        found = await view.rows("qr_picture", _Code, id=wanted) if wanted else []
+        named = await _named(view, request)
+        found = await view.rows("qr_picture", _Code, id=named.passport_version_id)
     if not found:
         raise Permanent(Code.NOT_FOUND, "it has no code yet")
     return Raw(found[0].qr_png, "image/png")

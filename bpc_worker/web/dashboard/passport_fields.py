@@ -40,7 +40,7 @@ def leaves(fields: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def _is_value(fields: Mapping[str, object]) -> bool:
-    return fields.keys() == {"value", "unit"} or {"status", "reason"} <= fields.keys()
+    return fields.keys() == {"value", "unit"} or {"empty", "reason"} <= fields.keys()
 
 
 def lines(
@@ -71,8 +71,10 @@ def _parts(value: object) -> tuple[str, str, str]:
     match value:
         case {"value": number, "unit": unit}:
             return plain(number), plain(unit), ""
-        case {"status": status, "reason": reason, **rest}:
-            return "", "", "; ".join([f"{status}: {reason}", *map(plain, rest.values())])
+        case {"empty": kind, "reason": reason, **rest}:
+            return "", "", "; ".join([f"{kind}: {reason}", *map(plain, rest.values())])
+        case [str(), *_] if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return plain(", ".join(map(str, value))), "", ""
         case _:
             return plain(value), "", ""
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from aiohttp import web
 
-from bpc_worker.jobs.errors import Code, JobError, Permanent
+from bpc_worker.jobs.errors import Code, JobError, Permanent, SchemaMismatch
 from bpc_worker.observability import log
 from bpc_worker.web.layer.answering import answered, bare_problem, problem_answer
 from bpc_worker.web.layer.answers import Empty
@@ -173,7 +173,7 @@ class Handling:
 def _refusal(error: JobError | Refused, seen: _Seen) -> web.Response:
     request = seen.request
     response = bare_problem(error) if request is None else problem_answer(error, seen.door, request)
-    if response.status >= _SERVER_ERROR:
+    if response.status >= _SERVER_ERROR or isinstance(error, SchemaMismatch):
         _log.warning("request_failed", error_code=error.code, error_message=str(error))
     return response
 

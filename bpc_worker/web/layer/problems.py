@@ -40,6 +40,7 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "try again; the log of `bpc-worker serve` has the cause",
     ),
 }
+_INSUFFICIENT_PRIVILEGE = "42501"  # as a role, or under a tenant, that may not do it
 _OTHERS = 409  # what is asked does not go with what is there
 _RETRY_AFTER: Final[Mapping[int, int]] = {429: 5, 503: 5}
 
@@ -77,11 +78,13 @@ def problem_of(error: JobError | Refused) -> tuple[Problem, dict[str, str]]:
             **_waiting(error.status, 0.0),
             **error.headers,
         }
+    if error.sqlstate == _INSUFFICIENT_PRIVILEGE:
+        return _problem(403, Code.FORBIDDEN, "the database does not allow this to whoever asks"), {}
     if isinstance(error, Unavailable):
         status = 503
         detail = "the database does not answer at the moment"
         if isinstance(error, SchemaMismatch):
-            detail = "the database does not allow or know what this needs; its operator finds why in the log"
+            detail = "the database does not know what this needs; its operator finds why in the log"
         return _problem(status, error.code, detail), _waiting(status, error.after_seconds)
     status = _STATUS.get(error.code, _OTHERS)
     detail = "something went wrong here" if status == HTTPStatus.INTERNAL_SERVER_ERROR else error.message

@@ -22,6 +22,8 @@ def test_every_code_has_a_status_a_title_and_a_next_step(code: Code) -> None:
         (Permanent(Code.QUEUE_FULL, "full"), 429, True),
         (Retryable(Code.RATE_LIMITED, "slow down", after_seconds=42), 429, True),
         (Unavailable(Code.DB_UNAVAILABLE, "no database: host db.internal"), 503, True),
+        (SchemaMismatch("42P01", "relation does not exist"), 503, True),
+        (SchemaMismatch("42501", "permission denied for function"), 403, False),
         (Permanent(Code.NOT_FOUND, "there is no such passport"), 404, False),
         (Permanent(Code.FORBIDDEN, "no"), 403, False),
         (Permanent(Code.VALIDATION_ERROR, "no"), 400, False),

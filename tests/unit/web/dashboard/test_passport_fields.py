@@ -6,8 +6,9 @@ from bpc_worker.web.dashboard.passport_fields import changes, leaves, lines, ste
 PUBLISHED: dict[str, object] = {
     "fields": {
         "performance": {"energy": {"value": "78.5000", "unit": "kWh"}, "cycles": "1500"},
-        "carbon": {"status": "NOT_DECLARED", "reason": "no study", "detail": "due 2028"},
+        "carbon": {"empty": "notDeclared", "reason": "no study", "detail": "due 2028"},
         "chemistry": ["Ni", "Mn"],
+        "parts": [{"mass": {"value": "1.50", "unit": "kg"}}],
     }
 }
 
@@ -18,8 +19,9 @@ def test_fields_have_value_unit_reason_and_for_whom() -> None:
     assert [(each.path, each.value, each.unit, each.reason) for each in found] == [
         ("performance.energy", "78.5000", "kWh", ""),
         ("performance.cycles", "1500", "", ""),
-        ("carbon", "", "", "NOT_DECLARED: no study; due 2028"),
-        ("chemistry", '["Ni","Mn"]', "", ""),
+        ("carbon", "", "", "notDeclared: no study; due 2028"),
+        ("chemistry", "Ni, Mn", "", ""),
+        ("parts", '[{"mass":{"value":"1.50","unit":"kg"}}]', "", ""),
     ]
     assert found[0].audiences == "public, authority"
 
@@ -27,7 +29,7 @@ def test_fields_have_value_unit_reason_and_for_whom() -> None:
 def test_without_the_right_what_is_not_known_to_be_public_is_hidden() -> None:
     found = lines(PUBLISHED, {"performance.energy": ("public",), "chemistry": ("authority",)}, may_see=False)
 
-    assert [each.value for each in found] == ["78.5000", shown.HIDDEN, "", shown.HIDDEN]
+    assert [each.value for each in found] == ["78.5000", shown.HIDDEN, "", shown.HIDDEN, shown.HIDDEN]
 
 
 def test_what_changed_is_told_by_path_and_hidden_where_it_is_not_public() -> None:
@@ -35,8 +37,9 @@ def test_what_changed_is_told_by_path_and_hidden_where_it_is_not_public() -> Non
     told = [(each.path, each.before, each.after) for each in changes(PUBLISHED, after, None)]
 
     assert told == [
-        ("carbon", "NOT_DECLARED: no study; due 2028", "1"),
-        ("chemistry", '["Ni","Mn"]', ""),
+        ("carbon", "notDeclared: no study; due 2028", "1"),
+        ("chemistry", "Ni, Mn", ""),
+        ("parts", '[{"mass":{"value":"1.50","unit":"kg"}}]', ""),
         ("performance.cycles", "1500", ""),
         ("performance.energy", "78.5000 kWh", "79 kWh"),
     ]
