@@ -19,7 +19,8 @@ CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
   $(BIN)/coverage report $(CORE_RULES) --fail-under=100 --precision=2 --skip-covered --show-missing
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-unit test-quick test-faults test-pooler test-browser check quick fmt fmt-check lint types imports \
+.PHONY: help setup demo test test-unit test-quick test-faults test-pooler test-browser test-api screens check quick fmt \
+        fmt-check lint types imports \
         catalogue law vectors points mutants coverage coverage-core bench bench-quick trace soak wheel lock up down psql clean
 
 help: ## this list
@@ -78,6 +79,12 @@ test-pooler: $(READY) ## the acceptance tests once more, through a real pgbounce
 
 test-browser: $(BROWSER_READY) ## every page in a real browser, which it gets itself, by mouse, keyboard and without JavaScript
 	$(BROWSER)/pytest -n 2 --dist loadfile tests/browser
+
+screens: $(BROWSER_READY) ## pictures of every page, for the docs
+	$(BROWSER)/python -m tests.browser.screens
+
+test-api: $(BROWSER_READY) ## every call that the API's document allows, made up by schemathesis, at a real server
+	$(BROWSER)/pytest tests/calls
 
 check: fmt-check lint types imports vectors test wheel ## everything a change must pass
 

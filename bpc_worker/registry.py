@@ -1,7 +1,7 @@
 """Find handlers by entry point; refuse duplicates, strangers and what does not load."""
 
 from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points, packages_distributions
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 
 import msgspec
 
@@ -9,6 +9,8 @@ from bpc_worker.handler_api import HandlerSpec
 
 GROUP = "bpc_worker.handlers"
 _OURS = "bpc-worker"
+_PACKAGE = "handlers"
+_OWN_FILES = (f"{_PACKAGE}/", f"{_PACKAGE}.py,")  # as a line of a RECORD begins
 
 Registry = Mapping[str, HandlerSpec[msgspec.Struct]]
 
@@ -53,9 +55,20 @@ def _load_one(point: EntryPoint) -> tuple[HandlerSpec[msgspec.Struct] | None, st
 
 def _stolen_names() -> Iterable[str]:
     """`handlers` is a general name: another distribution that ships one overwrites our files silently."""
-    others = set(packages_distributions().get("handlers", [])) - {_OURS}
+    others = {each.metadata["Name"] for each in distributions() if _ships_our_name(each)} - {_OURS}
     for other in sorted(others):
         yield (
-            f"the distribution {other} also ships a top-level package 'handlers'; "
+            f"the distribution {other} also ships a top-level package '{_PACKAGE}'; "
             "uninstall it, or give its package another name (handlers register by entry point)"
         )
+
+
+def _ships_our_name(found: Distribution) -> bool:
+    """By its text alone: `packages_distributions` reads all of each, and every start would wait for it."""
+    named = found.read_text("top_level.txt")
+    if named is not None:
+        return _PACKAGE in named.split()
+    files = found.read_text("RECORD")
+    if files is not None:
+        return files.startswith(_OWN_FILES) or any(f"\n{each}" in files for each in _OWN_FILES)
+    return any(str(each).startswith(_OWN_FILES) for each in found.files or ())

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # They need an environment of their own: `make test-browser`.
 collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 
+# Identifiers of batteries lead to this machine, all other names to nowhere.
+NAMES = "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 # One person, who clicks faster than any.
 PATIENT = {"BPC_HTTP_REQUESTS_PER_SECOND": 10_000, "BPC_HTTP_REQUESTS_BURST": 10_000,
            "BPC_HTTP_TOKEN_REQUESTS_PER_SECOND": 10_000, "BPC_HTTP_TOKEN_REQUESTS_BURST": 10_000}  # fmt: skip
@@ -37,11 +39,9 @@ def opened(db: Database, *doors: str, **settings: object) -> Iterator[Serving]:
 def browser() -> Iterator["Browser"]:
     from playwright.sync_api import sync_playwright
 
-    # Identifiers of batteries lead to this machine, all other names to nowhere.
-    names = "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
-            executable_path=programs.chromium(), args=[*programs.FLAGS, names]
+            executable_path=programs.chromium(), args=[*programs.FLAGS, NAMES]
         )
         yield running
         running.close()

@@ -13,3 +13,4 @@ for found in walk_packages(bpc_worker.__path__, "bpc_worker."):
         import_module(found.name)
 for handler in entry_points(group="bpc_worker.handlers"):
     handler.load()
+import_module("bpc_worker.postgres.sql_files").read_all()

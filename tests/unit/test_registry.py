@@ -1,6 +1,7 @@
 """Which handlers are accepted, and what is said about the others."""
 
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +46,46 @@ def test_everything_wrong_is_said_at_once() -> None:
     assert "differs from job type OTHER_NAME" in text
     assert "is a int, not a HandlerSpec" in text
     assert "does not load: ModuleNotFoundError" in text
+
+
+@pytest.mark.parametrize(
+    ("files", "is_told"),
+    [
+        ({"RECORD": "other.py,,\nhandlers/mail.py,sha256=x,1\n"}, True),
+        ({"RECORD": "handlers/__init__.py,,\n"}, True),
+        ({"RECORD": "handlers.py,sha256=x,1\n"}, True),
+        ({"top_level.txt": "other\nhandlers\n", "RECORD": "other.py,,\n"}, True),
+        ({"RECORD": "other/handlers/mail.py,,\nmy_handlers/mail.py,,\nhandlers_of_mine.py,,\n"}, False),
+        ({"top_level.txt": "my_handlers\n"}, False),
+        ({}, False),
+    ],
+)
+def test_another_distribution_with_our_package_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], *, is_told: bool
+) -> None:
+    folder = tmp_path / "foreign-1.0.dist-info"
+    folder.mkdir()
+    for name, text in {"METADATA": "Metadata-Version: 2.1\nName: foreign\nVersion: 1.0\n", **files}.items():
+        (folder / name).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    if is_told:
+        with pytest.raises(registry.RegistryError, match="the distribution foreign also ships a top-level"):
+            registry.load()
+    else:
+        assert "RUN_COMMAND" in registry.load()
+
+
+def test_one_that_was_installed_from_an_egg_is_told_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "foreign-1.0.egg-info"
+    folder.mkdir()
+    (folder / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: foreign\nVersion: 1.0\n")
+    (folder / "SOURCES.txt").write_text("setup.py\nhandlers/mail.py\n")
+    (tmp_path / "handlers").mkdir()
+    (tmp_path / "handlers" / "mail.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    with pytest.raises(registry.RegistryError, match="the distribution foreign also ships"):
+        registry.load()

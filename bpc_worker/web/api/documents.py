@@ -35,6 +35,7 @@ from bpc_worker.web.layer.request import Request
 from bpc_worker.web.layer.routes import needs
 
 _ABOUT = "Documents"
+_TAKES = {MULTIPART: UploadForm, "text/csv": bytes, "application/octet-stream": bytes}  # or its own type
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +104,7 @@ class Documents:
                 "POST", "/v1/documents", self.send, needs("write", changes=True), body=bytes,
                 answers=DocumentSent, says="Send a document in; the same bytes again are the same version.",
                 most_bytes=self.api.settings.limits.document_bytes + MOST_BESIDE, about=_ABOUT,
-                statuses=(200, 202), takes={MULTIPART: UploadForm, "*/*": bytes}, headers=HEADERS,
+                statuses=(200, 202), takes=_TAKES, headers=HEADERS,
                 waits=True,
             ),
             ApiRoute("GET", "/v1/documents", self.listed, read, query=DocumentsQuery, answers=DocumentPage,

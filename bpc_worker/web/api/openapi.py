@@ -141,8 +141,12 @@ def _responses(route: ApiRoute) -> dict[str, Any]:
     if route.method == "GET":
         found["304"] = {"description": "As it was when its ETag was given."}
     problem = {MEDIA_TYPE: {"schema": _schema(Problem)}}
+    refused = problem | {"text/plain": {"schema": {"type": "string"}}}
     return found | {
-        "4XX": {"description": "It was not done, and why.", "content": problem},
+        "4XX": {
+            "description": "It was not done, and why; as text, where it was no HTTP.",
+            "content": refused,
+        },
         "5XX": {"description": "It cannot be done at the moment.", "content": problem},
     }
 

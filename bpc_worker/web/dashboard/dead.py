@@ -16,7 +16,7 @@ from bpc_worker.web.layer.answers import Answer, Page, Raw
 from bpc_worker.web.layer.request import Request
 from bpc_worker.web.parts import Parts
 
-MOST_OF_CAUSE = 5001
+MOST_OF_CAUSE = 2001
 MOST_COUNTED = 20_001
 TYPED_FROM = 100  # so many are not touched without their number typed
 PAGE = 50

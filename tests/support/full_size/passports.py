@@ -102,6 +102,7 @@ def fill(db: Database, count: int, template: str) -> None:
         _copy(connection, "public_passports", _PUBLIC_COLUMNS, map(signed.public_row, batteries))
         connection.execute(read("public_models").encode(), [receipt.issuer.removeprefix("https://")])
         connection.execute(read("builds").encode(), {})
+        connection.execute(read("snapshots").encode(), params | {"count": count})
         connection.execute(read("documents").encode(), params | {"count": count // 10})
 
 

@@ -1,7 +1,7 @@
 INSERT INTO passport_builds (build_id, tenant_id, battery_product_id, passport_id, rule_package_version_id, law_date, state,
                              snapshot_id, passport_version_id, errors, created_at, finished_at)
 SELECT md5('build ' || n)::uuid, tenant_id, battery_product_id, passport_id, rule_package_version_id, law_date, state.of,
-       snapshot_id, CASE WHEN state.of = 'DONE' THEN passport_version_id END,
+       md5('snapshot ' || n)::uuid, CASE WHEN state.of = 'DONE' THEN passport_version_id END,
        CASE WHEN state.of = 'STOPPED' THEN '[{"file": "bom.csv", "problems": [{"pointer": "row 7, column mass_kg", "message":
          "not a number: 12,3,4"}]}]'::jsonb END,
        now() - n * interval '25 seconds', CASE WHEN state.of IN ('DONE', 'STOPPED') THEN now() - n * interval '24 seconds' END
