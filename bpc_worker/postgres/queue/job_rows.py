@@ -36,7 +36,7 @@ NOT_HELD = "22012"
 
 
 class _End(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A row of `told` in sql/fragments/held.sql; what is missing is NULL there."""
+    """A row of `told` in sql/fragments/told.sql; what is missing is as it is there for a success."""
 
     job_id: UUID
     lease_token: UUID
