@@ -13,6 +13,8 @@ PEERS = $(if $(AGAINST),,$(BENCH_READY))
 # Of the tests through a pooler those that `make test` runs, too: all ways of a job, and its stops.
 POOLED = $(addprefix tests/acceptance/test_,$(addsuffix .py,builds early_claims locked_rows odd_handlers \
   results retries stopping))
+# By file, in the order of tests/support/order.py: a long file that began last would be waited for alone.
+LONG_FIRST = --dist loadfile --no-loadscope-reorder
 CORE_RULES = --rcfile=tests/core_coverage.ini
 CORE_COVERED = $(BIN)/coverage erase $(CORE_RULES) && $(BIN)/coverage run $(CORE_RULES) -m pytest -n 2
 CORE_REPORT = $(BIN)/coverage combine -q $(CORE_RULES) && \
@@ -60,9 +62,9 @@ demo: $(READY) ## the main job, on an embedded PostgreSQL
 test: $(READY) ## all tests, on a real PostgreSQL and a real RabbitMQ that it gets and starts itself
 	$(CORE_COVERED) tests/unit
 	$(CORE_REPORT)
-	$(BIN)/pytest -n 2 --dist loadfile tests/contract tests/integration
-	$(BIN)/pytest -n 3 --dist loadfile tests/acceptance
-	BPC_TEST_POOLER=1 $(BIN)/pytest -n 3 --dist loadfile $(POOLED)
+	$(BIN)/pytest -n 2 $(LONG_FIRST) tests/contract tests/integration
+	$(BIN)/pytest -n 4 $(LONG_FIRST) tests/acceptance
+	BPC_TEST_POOLER=1 $(BIN)/pytest -n 4 $(LONG_FIRST) $(POOLED)
 
 test-unit: $(READY) ## tests that need no server
 	$(BIN)/pytest -q -n 2 tests/unit

@@ -11,7 +11,7 @@ from hypothesis import is_hypothesis_test, settings
 from bpc_worker.observability import log
 from bpc_worker.postgres.embedded.server import Server
 from tests.support import database as databases
-from tests.support import pgbouncer
+from tests.support import order, pgbouncer
 from tests.support.database import Database
 from tests.support.published import SKIPPED
 
@@ -39,6 +39,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: order.rank(item.path, _HERE))
     for item in items:
         folder = item.path.relative_to(_HERE).parts[0]
         if folder in {"integration", "acceptance", "faults"}:

@@ -53,7 +53,7 @@ def _bin_dir(account: str | None, root: Path) -> Path:
     return bin_dir_for(account, root) if account is not None else bundled_bin_dir()
 
 
-def _memory() -> Path | None:
+def memory() -> Path | None:
     """A file system in memory with room for some servers, where there is one."""
     try:
         found = os.statvfs(_MEMORY)
@@ -70,7 +70,7 @@ def postgres(settings: Mapping[str, str] | None = None, *, in_memory: bool = Fal
     In memory it does the same, but waits for no disk: for tests that make many databases, never for figures.
     """
     account = unprivileged_account() if os.geteuid() == 0 else None
-    root = Path(tempfile.mkdtemp(prefix="bpc-pg-", dir=_memory() if in_memory else None))
+    root = Path(tempfile.mkdtemp(prefix="bpc-pg-", dir=memory() if in_memory else None))
     root.chmod(0o711)
     server = Server(
         bin_dir=_bin_dir(account, root),

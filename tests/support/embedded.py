@@ -15,6 +15,7 @@ import psycopg
 
 from bpc_worker.postgres.embedded.binaries import bundled_bin_dir, server_version
 from bpc_worker.postgres.embedded.server import postmaster_pid
+from tests.support.database import memory
 
 LIMIT_SECONDS = 30
 
@@ -29,9 +30,9 @@ embedded.release()
 
 
 @contextmanager
-def open_folder() -> Iterator[Path]:
+def open_folder(*, in_memory: bool = False) -> Iterator[Path]:
     """Outside pytest's tree, which is closed to the account that runs the server for root."""
-    made = Path(tempfile.mkdtemp(prefix="bpc-")).resolve()
+    made = Path(tempfile.mkdtemp(prefix="bpc-", dir=memory() if in_memory else None)).resolve()
     made.chmod(0o711)
     try:
         yield made
