@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.embedded import open_folder
-from tests.support.worker import COMMAND, environment, until
+from tests.support.worker import COMMAND, environment, hear_control_c, until
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -33,7 +33,7 @@ def test_it_survives_the_death_of_the_worker_that_compiles_and_ends_with_the_pag
     ours, theirs = os.openpty()
     playing = subprocess.Popen(
         [*COMMAND, "demo", "--chaos"], cwd=folder, stdout=theirs, stderr=theirs, stdin=theirs,
-        start_new_session=True, env=env,
+        start_new_session=True, env=env, preexec_fn=hear_control_c,  # noqa: PLW1509 - no thread of ours is at work here
     )  # fmt: skip
     os.close(theirs)
     said = Listening(ours)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.database import Database, free_port
 from tests.support.operators import letters, operate, told
-from tests.support.worker import COMMAND, command, environment, until, worker
+from tests.support.worker import COMMAND, command, environment, hear_control_c, until, worker
 
 NOBODY = "00000000-0000-0000-0000-000000000007"
 READING = (
@@ -174,11 +174,6 @@ def test_prune_removes_what_the_settings_say_and_tells_how_much(db: Database) ->
     assert left == {old["FAILED"], old["DEAD_LETTER"], young, waiting}
     of_jobs = db.run("SELECT job_id FROM job_events WHERE type <> 'jobs:pruned'")
     assert {str(row["job_id"]) for row in of_jobs} == left
-
-
-def hear_control_c() -> None:
-    """Also where whoever started the tests had it ignored, as a shell does in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_tail_follows_until_it_is_stopped(db: Database) -> None:

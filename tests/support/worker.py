@@ -37,6 +37,11 @@ def environment(url: str, **settings: object) -> dict[str, str]:
     return kept | defaults | {name: str(value) for name, value in settings.items()}
 
 
+def hear_control_c() -> None:
+    """Also where whoever started the tests had it ignored, as a shell does in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Worker:
     before: ClassVar[Sequence[str]] = ()  # a program that starts it, somewhere else or in another way
     program: Sequence[str] = COMMAND
